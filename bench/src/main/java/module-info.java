@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import org.jspecify.annotations.NullMarked;
+
+/** JMH benchmarks: compile latency first. */
+@NullMarked
+module dev.slipway.bench {
+    requires static transitive org.jspecify;
+    requires dev.slipway.cli;
+    requires jmh.core;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import org.jspecify.annotations.NullMarked;
+
+/** The slipway command. */
+@NullMarked
+module dev.slipway.cli {
+    requires static transitive org.jspecify;
+    requires dev.slipway.aot;
+    requires dev.slipway.checkpoint;
+    requires com.google.common;
+    requires info.picocli;
+    requires tools.jackson.databind;
+}
