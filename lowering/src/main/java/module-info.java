@@ -8,5 +8,7 @@ module dev.slipway.lowering {
     requires static transitive org.jspecify;
     requires transitive dev.slipway.mesh;
     requires transitive dev.slipway.stablehlo;
-    requires com.google.common;
+    requires transitive com.google.common;
+
+    exports dev.slipway.lowering;
 }

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering;
+
+import com.google.common.collect.ImmutableList;
+import java.util.List;
+
+/**
+ * A decoder-only transformer in plain terms: everything that lowering has to know of a model, and nothing of where its
+ * weights lie. Checkpoints produce it from {@code config.json} or GGUF metadata; presets produce it from a name.
+ *
+ * @param family the architecture's name as people say it, for messages and cache keys, e.g. {@code "llama"}
+ * @param vocabulary rows of the embedding and columns of the logits
+ * @param width the residual stream's size ("hidden size", "model dim")
+ * @param maxPositions how many positions the model was made for; a longer sequence is refused
+ * @param attention what is alike in every layer's attention
+ * @param layers per layer, which span it attends to and how it turns its queries and keys; its size is the depth
+ * @param feedForward the block after attention
+ * @param norm the normalisation used throughout
+ * @param placement where in a layer the norms stand
+ * @param learnedPositions whether a learned position embedding is added to the token's (GPT-2)
+ * @param embeddingScale factor on the embedding's output; 1 for most, sqrt(width) for Gemma
+ * @param tiedHead whether the logits use the embedding's matrix
+ * @param logitCap {@code cap * tanh(logits / cap)}; 0 for none
+ */
+public record DecoderConfig(
+        String family,
+        int vocabulary,
+        int width,
+        int maxPositions,
+        Attention attention,
+        ImmutableList<Layer> layers,
+        FeedForward feedForward,
+        Norm norm,
+        NormPlacement placement,
+        boolean learnedPositions,
+        double embeddingScale,
+        boolean tiedHead,
+        double logitCap) {
+
+    /**
+     * @throws LoweringException if a size is not positive, there is no layer, or the heads are not a multiple of the KV
+     *     heads
+     */
+    public DecoderConfig {
+        positive("vocabulary", vocabulary);
+        positive("width", width);
+        positive("maxPositions", maxPositions);
+        if (layers.isEmpty()) {
+            throw new LoweringException("the model has no layers; at least one is expected");
+        }
+    }
+
+    /** The number of layers. */
+    public int depth() {
+        return layers.size();
+    }
+
+    /** Whether all layers attend alike, so that nothing of a layer but its weights differs from the next. */
+    public boolean uniform() {
+        return layers.stream().distinct().count() == 1;
+    }
+
+    /**
+     * A Llama: RMS norm before each block, rotary positions, grouped-query attention, SwiGLU, no biases.
+     *
+     * @param tiedHead whether the logits use the embedding's matrix
+     */
+    public static DecoderConfig llama(
+            int vocabulary,
+            int width,
+            int depth,
+            int heads,
+            int kvHeads,
+            int headDim,
+            int feedForward,
+            int maxPositions,
+            Rotary rotary,
+            double epsilon,
+            boolean tiedHead) {
+        return new DecoderConfig(
+                "llama",
+                vocabulary,
+                width,
+                maxPositions,
+                Attention.of(heads, kvHeads, headDim),
+                repeat(Layer.full(rotary), depth),
+                new FeedForward.Gated(feedForward, Activation.SILU, false),
+                Norm.rms(epsilon),
+                NormPlacement.BEFORE,
+                false,
+                1,
+                tiedHead,
+                0);
+    }
+
+    /** {@code depth} layers alike. */
+    public static ImmutableList<Layer> repeat(Layer layer, int depth) {
+        positive("depth", depth);
+        return ImmutableList.copyOf(java.util.Collections.nCopies(depth, layer));
+    }
+
+    /**
+     * Grouped-query attention.
+     *
+     * @param heads query heads
+     * @param kvHeads key and value heads; {@code heads} is a multiple; query head {@code n} reads KV head {@code n /
+     *     (heads / kvHeads)}
+     * @param headDim size of a head
+     * @param scale factor on {@code q . k}; usually {@code headDim ** -0.5}
+     * @param projectionBias whether q, k and v have a bias
+     * @param outputBias whether the output projection has one
+     * @param queryKeyNorm whether queries and keys are normalised before they are turned
+     * @param scoreCap {@code cap * tanh(score / cap)} before the mask; 0 for none
+     */
+    public record Attention(
+            int heads,
+            int kvHeads,
+            int headDim,
+            double scale,
+            boolean projectionBias,
+            boolean outputBias,
+            QueryKeyNorm queryKeyNorm,
+            double scoreCap) {
+        public Attention {
+            positive("heads", heads);
+            positive("kvHeads", kvHeads);
+            positive("headDim", headDim);
+            if (heads % kvHeads != 0) {
+                throw new LoweringException("%d heads are not a multiple of %d KV heads; query head n reads KV head "
+                                .formatted(heads, kvHeads)
+                        + "n / (heads / kvHeads)");
+            }
+        }
+
+        /** Attention without biases, norms or caps, scaled by {@code headDim ** -0.5}. */
+        public static Attention of(int heads, int kvHeads, int headDim) {
+            return new Attention(heads, kvHeads, headDim, 1 / Math.sqrt(headDim), false, false, QueryKeyNorm.NONE, 0);
+        }
+
+        /** How many query heads share a KV head. */
+        public int group() {
+            return heads / kvHeads;
+        }
+
+        /** This attention with a bias on q, k and v, or without. */
+        public Attention withProjectionBias(boolean bias) {
+            return new Attention(heads, kvHeads, headDim, scale, bias, outputBias, queryKeyNorm, scoreCap);
+        }
+
+        /** This attention with a bias on the output projection, or without. */
+        public Attention withOutputBias(boolean bias) {
+            return new Attention(heads, kvHeads, headDim, scale, projectionBias, bias, queryKeyNorm, scoreCap);
+        }
+
+        /** This attention with queries and keys normalised so. */
+        public Attention withQueryKeyNorm(QueryKeyNorm norm) {
+            return new Attention(heads, kvHeads, headDim, scale, projectionBias, outputBias, norm, scoreCap);
+        }
+
+        /** This attention with another factor on {@code q . k}. */
+        public Attention withScale(double factor) {
+            return new Attention(heads, kvHeads, headDim, factor, projectionBias, outputBias, queryKeyNorm, scoreCap);
+        }
+
+        /** This attention with scores capped. */
+        public Attention withScoreCap(double cap) {
+            return new Attention(heads, kvHeads, headDim, scale, projectionBias, outputBias, queryKeyNorm, cap);
+        }
+    }
+
+    /** Normalisation of queries and keys, after projection and before rotation. */
+    public enum QueryKeyNorm {
+        /** None. */
+        NONE,
+        /** Over each head by itself: scale {@code [head_dim]} (Qwen3, Gemma 3). */
+        PER_HEAD,
+        /** Over all heads together: scale {@code [heads, head_dim]} (OLMo 2). */
+        ALL_HEADS
+    }
+
+    /**
+     * What differs between layers.
+     *
+     * @param window how many positions, its own included, a query sees; 0 for all before it
+     * @param rotary how queries and keys are turned by position; {@link Rotary#NONE} where positions are learned
+     */
+    public record Layer(int window, Rotary rotary) {
+        public Layer {
+            if (window < 0) {
+                throw new LoweringException("window %d is negative; 0 means no window".formatted(window));
+            }
+        }
+
+        /** A layer that sees everything before it. */
+        public static Layer full(Rotary rotary) {
+            return new Layer(0, rotary);
+        }
+    }
+
+    /**
+     * Rotary position embedding, pairs laid out as halves: element {@code i} turns with {@code i + dims / 2}.
+     *
+     * @param theta the base; angle of pair {@code i} at position {@code p} is {@code p * theta ** (-2 i / dims)}
+     * @param dims how many leading elements of a head turn; 0 for none
+     * @param scaling how frequencies are stretched for longer contexts
+     */
+    public record Rotary(double theta, int dims, Scaling scaling) {
+        /** No rotation. */
+        public static final Rotary NONE = new Rotary(1, 0, new Scaling.None());
+
+        public Rotary {
+            if (dims < 0 || dims % 2 != 0) {
+                throw new LoweringException("rotary dims %d must be even and not negative".formatted(dims));
+            }
+        }
+
+        /** Unscaled rotation of a whole head. */
+        public static Rotary of(double theta, int dims) {
+            return new Rotary(theta, dims, new Scaling.None());
+        }
+
+        /** The frequencies {@code [dims / 2]} of the pairs, scaling applied, in radians per position. */
+        public double[] frequencies() {
+            double[] frequencies = new double[dims / 2];
+            for (int i = 0; i < frequencies.length; i++) {
+                frequencies[i] = scaling.stretch(Math.pow(theta, -2.0 * i / dims), i);
+            }
+            return frequencies;
+        }
+    }
+
+    /** How rotary frequencies are stretched. */
+    public sealed interface Scaling {
+        /** The scaled frequency of pair {@code pair}, in radians per position. */
+        double stretch(double frequency, int pair);
+
+        /** Factor on cosine and sine; 1 but for LongRoPE and YaRN. */
+        default double magnitude() {
+            return 1;
+        }
+
+        /** As they are. */
+        record None() implements Scaling {
+            @Override
+            public double stretch(double frequency, int pair) {
+                return frequency;
+            }
+        }
+
+        /** All divided by one factor. */
+        record Linear(double factor) implements Scaling {
+            @Override
+            public double stretch(double frequency, int pair) {
+                return frequency / factor;
+            }
+        }
+
+        /**
+         * Llama 3.1's: low frequencies divided, high ones kept, between them a ramp.
+         *
+         * @param originalPositions the context length before stretching
+         */
+        record Llama3(double factor, double lowFactor, double highFactor, int originalPositions) implements Scaling {
+            @Override
+            public double stretch(double frequency, int pair) {
+                double wavelength = 2 * Math.PI / frequency;
+                if (wavelength < originalPositions / highFactor) {
+                    return frequency;
+                }
+                if (wavelength > originalPositions / lowFactor) {
+                    return frequency / factor;
+                }
+                double ramp = (originalPositions / wavelength - lowFactor) / (highFactor - lowFactor);
+                return (1 - ramp) * frequency / factor + ramp * frequency;
+            }
+        }
+
+        /**
+         * A divisor for each pair (Phi-3's LongRoPE, and GGUF files that carry {@code rope_freqs}).
+         *
+         * @param magnitude factor on cosine and sine
+         */
+        record PerPair(ImmutableList<Double> divisors, double magnitude) implements Scaling {
+            @Override
+            public double stretch(double frequency, int pair) {
+                return frequency / divisors.get(pair);
+            }
+        }
+    }
+
+    /** The block after attention. */
+    public sealed interface FeedForward {
+        /** Size between the projections. */
+        int hidden();
+
+        /** The non-linearity. */
+        Activation activation();
+
+        /** {@code down(activation(gate(x)) * up(x))}. */
+        record Gated(int hidden, Activation activation, boolean bias) implements FeedForward {}
+
+        /** {@code down(activation(up(x)))}. */
+        record Plain(int hidden, Activation activation, boolean bias) implements FeedForward {}
+
+        /**
+         * A mixture of gated experts without biases, routed by softmax over all experts.
+         *
+         * @param hidden size within one expert
+         * @param experts how many there are
+         * @param active how many a token goes to
+         * @param renormalise whether the chosen weights are divided by their sum
+         */
+        record Experts(int hidden, Activation activation, int experts, int active, boolean renormalise)
+                implements FeedForward {
+            public Experts {
+                if (active < 1 || active > experts) {
+                    throw new LoweringException(
+                            "%d active experts of %d; between 1 and all are expected".formatted(active, experts));
+                }
+            }
+        }
+    }
+
+    /** Non-linearities by the names of their papers. */
+    public enum Activation {
+        /** {@code x * sigmoid(x)}. */
+        SILU,
+        /** {@code x * Phi(x)}, exact. */
+        GELU,
+        /** GELU by its tanh approximation. */
+        GELU_TANH,
+        /** {@code max(x, 0)}. */
+        RELU
+    }
+
+    /**
+     * Normalisation over the last axis.
+     *
+     * @param kind with or without the mean taken off
+     * @param epsilon added to the mean square
+     * @param unitOffset whether the stored scale is an offset from 1 (Gemma)
+     */
+    public record Norm(Kind kind, double epsilon, boolean unitOffset) {
+        /** RMS norm. */
+        public static Norm rms(double epsilon) {
+            return new Norm(Kind.RMS, epsilon, false);
+        }
+
+        /** What is normalised. */
+        public enum Kind {
+            /** {@code x * rsqrt(mean(x * x) + epsilon) * scale}. */
+            RMS,
+            /** {@code (x - mean) * rsqrt(variance + epsilon) * scale + bias}. */
+            LAYER
+        }
+    }
+
+    /** Where in a layer the norms stand. */
+    public enum NormPlacement {
+        /** Before each block (Llama). */
+        BEFORE,
+        /** On each block's output, before it is added (OLMo 2). */
+        AFTER,
+        /** On both sides (Gemma 2 and 3). */
+        AROUND
+    }
+
+    /** This model with another family name and layers, everything else kept. */
+    public DecoderConfig withLayers(String name, List<Layer> others) {
+        return new DecoderConfig(
+                name,
+                vocabulary,
+                width,
+                maxPositions,
+                attention,
+                ImmutableList.copyOf(others),
+                feedForward,
+                norm,
+                placement,
+                learnedPositions,
+                embeddingScale,
+                tiedHead,
+                logitCap);
+    }
+
+    private static void positive(String name, int value) {
+        if (value < 1) {
+            throw new LoweringException("%s is %d; a positive number is expected".formatted(name, value));
+        }
+    }
+}
