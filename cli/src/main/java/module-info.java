@@ -11,4 +11,10 @@ module dev.slipway.cli {
     requires com.google.common;
     requires info.picocli;
     requires tools.jackson.databind;
+
+    exports dev.slipway.cli;
+
+    opens dev.slipway.cli to
+            info.picocli,
+            tools.jackson.databind;
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The {@code slipway} command: exit code 0 on success, 1 on failure, 2 on bad usage. */
+@Command(
+        name = "slipway",
+        mixinStandardHelpOptions = true,
+        versionProvider = Main.Version.class,
+        header = "Compiles LLM inference programs ahead of time, for machines that are not there.",
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {})
+public final class Main implements Runnable {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+    private CommandSpec spec;
+
+    /** Runs the command line and exits with its code. */
+    public static void main(String[] arguments) {
+        PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
+        PrintWriter err = new PrintWriter(System.err, true, StandardCharsets.UTF_8);
+        System.exit(run(out, err, arguments));
+    }
+
+    /**
+     * Runs the command line.
+     *
+     * @param out takes what was asked for
+     * @param err takes progress, logs and errors
+     * @return the exit code: 0 success, 1 failure, 2 bad usage
+     */
+    public static int run(PrintWriter out, PrintWriter err, String... arguments) {
+        CommandLine line = new CommandLine(new Main());
+        line.setOut(out);
+        line.setErr(err);
+        line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setUsageHelpAutoWidth(true);
+        line.setColorScheme(CommandLine.Help.defaultColorScheme(
+                Terminal.colours(System.console()) ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF));
+        line.setExecutionExceptionHandler(Failures::report);
+        line.setParameterExceptionHandler(Failures::misuse);
+        int code = line.execute(arguments);
+        out.flush();
+        err.flush();
+        return code;
+    }
+
+    @Override
+    public void run() {
+        spec.commandLine().usage(spec.commandLine().getOut());
+    }
+
+    /** The version that the build wrote into the jar's manifest. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Main.class.getPackage().getImplementationVersion();
+            return new String[] {
+                "slipway " + (version == null ? "(not packaged)" : version),
+                "java " + Runtime.version() + ", " + System.getProperty("os.name") + " " + System.getProperty("os.arch")
+            };
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.SerializationFeature;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The options that every command has, and where its words go: one JSON document or a report to stdout, progress and logs
+ * to stderr. A command declares it as {@code @Mixin Output output}.
+ */
+final class Output {
+    @Spec(Spec.Target.MIXEE)
+    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+    private CommandSpec command;
+
+    @Option(names = "--json", description = "Print one JSON document on stdout.")
+    private boolean json;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Show what plugins print, and traces of failures.")
+    private boolean verbose;
+
+    /** The output options of a command; the defaults where it has none. */
+    static Output of(CommandLine line) {
+        Object mixin = line.getCommandSpec().mixins().values().stream()
+                .map(CommandSpec::userObject)
+                .filter(Output.class::isInstance)
+                .findFirst()
+                .orElse(null);
+        if (mixin instanceof Output output) {
+            return output;
+        }
+        Output output = new Output();
+        output.command = line.getCommandSpec();
+        return output;
+    }
+
+    boolean json() {
+        return json;
+    }
+
+    boolean verbose() {
+        return verbose;
+    }
+
+    PrintWriter out() {
+        return command.commandLine().getOut();
+    }
+
+    PrintWriter err() {
+        return command.commandLine().getErr();
+    }
+
+    /** Colours and width of the terminal that the report goes to. */
+    Terminal terminal() {
+        return Terminal.current();
+    }
+
+    /** Prints a value as the one JSON document of this run. */
+    void document(Object value) {
+        JsonMapper mapper = JsonMapper.builder()
+                .enable(SerializationFeature.INDENT_OUTPUT)
+                .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
+                .build();
+        out().println(mapper.writeValueAsString(value));
+    }
+}
