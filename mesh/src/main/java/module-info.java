@@ -9,4 +9,6 @@ module dev.slipway.mesh {
     requires transitive dev.slipway.topology;
     requires com.google.common;
     requires tools.jackson.databind;
+
+    exports dev.slipway.mesh;
 }

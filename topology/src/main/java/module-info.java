@@ -8,4 +8,6 @@ module dev.slipway.topology {
     requires static transitive org.jspecify;
     requires com.google.common;
     requires tools.jackson.databind;
+
+    exports dev.slipway.topology;
 }

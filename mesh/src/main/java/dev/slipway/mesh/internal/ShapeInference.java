@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.mesh.internal;
+
+import dev.slipway.mesh.MeshShape;
+import dev.slipway.mesh.MeshShapeException;
+import dev.slipway.mesh.MeshSpec;
+import dev.slipway.topology.Platform;
+import dev.slipway.topology.Topology;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Works out the sizes of a mesh's axes. */
+public final class ShapeInference {
+    private ShapeInference() {}
+
+    /**
+     * The shape with every size worked out.
+     *
+     * @throws MeshShapeException if the sizes do not fit the machine
+     */
+    public static MeshShape resolve(MeshSpec spec, Topology topology) {
+        List<String> axes = spec.axes();
+        return switch (spec.shape()) {
+            case MeshShape.Plain(List<Integer> sizes)
+            when sizes.isEmpty() -> new MeshShape.Plain(MeshSpec.onFirstAxis(topology.deviceCount(), axes.size()));
+            case MeshShape.Plain(List<Integer> sizes) ->
+                new MeshShape.Plain(fit(axes, sizes, topology.deviceCount(), "devices of " + describe(topology)));
+            case MeshShape.Hybrid hybrid -> {
+                int slices = granules(hybrid, topology);
+                int perSlice = topology.deviceCount() / slices;
+                String unit = slices == topology.slices() ? "slice" : "host";
+                yield new MeshShape.Hybrid(
+                        fit(
+                                axes,
+                                hybrid.ici(),
+                                perSlice,
+                                "devices of one " + unit + " of " + topology.name() + " (ici)"),
+                        fit(axes, hybrid.dcn(), slices, unit + "s of " + topology.name() + " (dcn)"));
+            }
+        };
+    }
+
+    /**
+     * How many parts of a machine the DCN sizes of a shape count: its slices. On GPUs JAX and AXLearn count hosts even where
+     * several share an NVLink domain, so a shape whose sizes multiply to the hosts is taken at its word.
+     */
+    public static int granules(MeshShape.Hybrid shape, Topology topology) {
+        if (topology.platform() == Platform.GPU && topology.hostsPerSlice() > 1) {
+            long dcn = product(shape.dcn());
+            if (dcn == topology.hostCount()) {
+                return topology.hostCount();
+            }
+        }
+        return topology.slices();
+    }
+
+    private static List<Integer> fit(List<String> axes, List<Integer> sizes, int count, String counted) {
+        int hole = -1;
+        for (int i = 0; i < sizes.size(); i++) {
+            int size = sizes.get(i);
+            if (size == -1) {
+                if (hole >= 0) {
+                    throw new MeshShapeException("Axes \"" + axes.get(hole) + "\" and \"" + axes.get(i)
+                            + "\" are both -1 in " + describe(axes, sizes) + ": only one of them can be inferred from "
+                            + count + " " + counted);
+                }
+                hole = i;
+            } else if (size < 1) {
+                throw new MeshShapeException("Axis \"" + axes.get(i) + "\" has size " + size + " in "
+                        + describe(axes, sizes) + ": a size is at least 1, or -1 to be inferred from " + count + " "
+                        + counted);
+            }
+        }
+        long product = product(sizes);
+        if (hole < 0) {
+            if (product != count) {
+                throw new MeshShapeException(describe(axes, sizes) + " multiplies to " + product + ", but there are "
+                        + count + " " + counted);
+            }
+            return sizes;
+        }
+        if (count % product != 0) {
+            throw new MeshShapeException("Axis \"" + axes.get(hole) + "\" is -1, but " + count + " " + counted
+                    + " do not divide by the product " + product + " of the other sizes in " + describe(axes, sizes));
+        }
+        List<Integer> filled = new ArrayList<>(sizes);
+        filled.set(hole, (int) (count / product));
+        return List.copyOf(filled);
+    }
+
+    /** The product of the sizes that are given; saturates rather than overflows. */
+    private static long product(List<Integer> sizes) {
+        long product = 1;
+        for (int size : sizes) {
+            if (size != -1) {
+                product = Math.min(product * size, Integer.MAX_VALUE);
+            }
+        }
+        return product;
+    }
+
+    private static String describe(Topology topology) {
+        return topology.slices() == 1 ? topology.name() : topology.name() + " x " + topology.slices() + " slices";
+    }
+
+    static String describe(List<String> axes, List<Integer> sizes) {
+        return IntStream.range(0, sizes.size())
+                .mapToObj(i -> axes.get(i) + "=" + sizes.get(i))
+                .collect(Collectors.joining(", ", "(", ")"));
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.topology;
+
+import java.util.AbstractList;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.RandomAccess;
+
+/**
+ * A machine: a chip, how many of them stand in what shape, how hosts hold them, and how many such slices there are.
+ *
+ * <p>A slice is what the fast interconnect joins: a TPU slice by ICI, or GPUs in one NVLink domain. Slices are joined
+ * by the data-centre network (DCN). The value is small whatever the machine's size: {@link #devices()} is a view that
+ * computes each device when asked for it.
+ *
+ * @param name the machine's canonical name, without the number of TPU slices
+ * @param chip the chip and its figures
+ * @param slices number of slices, at least 1
+ * @param slice chips of one slice along each dimension
+ * @param host chips of one host along each dimension; tiles the slice
+ * @param wrap along which dimensions of a slice the links close to rings
+ */
+public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bounds host, Wrap wrap) {
+    /** libtpu numbers the devices of slice s from this times (s + 1) when there are several slices. */
+    private static final int SLICE_ID_STRIDE = 100_000;
+
+    /**
+     * @throws InvalidTopologyException if there are fewer than one slice, the hosts do not tile a slice, or there are more
+     *     devices than ids can tell apart
+     */
+    public Topology {
+        if (slices < 1) {
+            throw new InvalidTopologyException(name + " with " + slices + " slices: at least 1 was expected");
+        }
+        if (!slice.isMultipleOf(host)) {
+            throw new InvalidTopologyException("A slice of " + slice + " chips (" + name
+                    + ") cannot be made of hosts of " + host + ": each extent must be a multiple of the host's");
+        }
+        long perSlice = (long) slice.volume() * chip.devicesPerChip();
+        if (perSlice * slices > Integer.MAX_VALUE / 2) {
+            throw new InvalidTopologyException(name + " with " + slices + " slices has " + perSlice * slices
+                    + " devices: that is more than ids can count");
+        }
+        if (chip.accelerator() instanceof Accelerator.Tpu
+                && slices > 1
+                && (perSlice > SLICE_ID_STRIDE || (slices + 1L) * SLICE_ID_STRIDE > Integer.MAX_VALUE)) {
+            throw new InvalidTopologyException(name + " with " + slices + " slices of " + perSlice
+                    + " devices: libtpu's ids have room for " + SLICE_ID_STRIDE + " devices a slice and 21473 slices");
+        }
+        if (chip.accelerator() instanceof Accelerator.Cpu && slices > 1) {
+            throw new InvalidTopologyException("A CPU has no slices: " + name + " was asked for with " + slices);
+        }
+    }
+
+    /** The same machine with another number of slices. */
+    public Topology withSlices(int count) {
+        return new Topology(name, chip, count, slice, host, wrap);
+    }
+
+    public Platform platform() {
+        return chip.platform();
+    }
+
+    public int devicesPerSlice() {
+        return slice.volume() * chip.devicesPerChip();
+    }
+
+    public int devicesPerHost() {
+        return host.volume() * chip.devicesPerChip();
+    }
+
+    /** Devices over all slices. */
+    public int deviceCount() {
+        return devicesPerSlice() * slices;
+    }
+
+    public int hostsPerSlice() {
+        return slice.volume() / host.volume();
+    }
+
+    /** Hosts over all slices. */
+    public int hostCount() {
+        return hostsPerSlice() * slices;
+    }
+
+    /**
+     * The devices in the order in which the platform's plugin lists them: slice by slice and, within a slice, host by host.
+     * Once a TPU slice is wider than a host, ids are therefore not in list order.
+     */
+    public List<Device> devices() {
+        return new DeviceList();
+    }
+
+    /** The device at a position of {@link #devices()}. */
+    public Device device(int position) {
+        OptionalInt sliceIndex = hasSliceIndex() ? OptionalInt.of(sliceAt(position)) : OptionalInt.empty();
+        return new Device(
+                idAt(position),
+                processAt(position),
+                coordsAt(position),
+                position % chip.devicesPerChip(),
+                sliceIndex,
+                chip.deviceKind());
+    }
+
+    /** The id of the device at a position of the list, without making the device. */
+    public int idAt(int position) {
+        if (platform() != Platform.TPU) {
+            return position;
+        }
+        Coords c = coordsAt(position);
+        int local = ((c.z() * slice.y() + c.y()) * slice.x() + c.x()) * chip.devicesPerChip()
+                + position % chip.devicesPerChip();
+        return slices == 1 ? local : (sliceAt(position) + 1) * SLICE_ID_STRIDE + local;
+    }
+
+    /** The slice of the device at a position of the list. */
+    public int sliceAt(int position) {
+        return position / devicesPerSlice();
+    }
+
+    /** The host, counted over all slices, of the device at a position of the list. */
+    public int processAt(int position) {
+        return position / devicesPerHost();
+    }
+
+    /** The chip coordinates, in its slice, of the device at a position of the list. */
+    public Coords coordsAt(int position) {
+        int inSlice = position % devicesPerSlice();
+        int hostNumber = inSlice / devicesPerHost();
+        int chipNumber = inSlice % devicesPerHost() / chip.devicesPerChip();
+        int hostsX = slice.x() / host.x();
+        int hostsY = slice.y() / host.y();
+        return new Coords(
+                hostNumber % hostsX * host.x() + chipNumber % host.x(),
+                hostNumber / hostsX % hostsY * host.y() + chipNumber / host.x() % host.y(),
+                hostNumber / (hostsX * hostsY) * host.z() + chipNumber / (host.x() * host.y()));
+    }
+
+    /** Whether the plugin reports a slice index: TPU plugins only do for several slices. */
+    public boolean hasSliceIndex() {
+        return switch (platform()) {
+            case TPU -> slices > 1;
+            case GPU -> true;
+            case CPU -> false;
+        };
+    }
+
+    /** What this machine's plugin has to be told. */
+    public PluginSpec plugin() {
+        return switch (chip.accelerator()) {
+            case Accelerator.Tpu tpu ->
+                new PluginSpec.Tpu(
+                        tpu.libtpuName() + ":" + shapeText(tpu.torusRank()), tpu.chipConfig(), host.toList(), slices);
+            case Accelerator.Gpu gpu ->
+                new PluginSpec.Gpu(
+                        name, gpu.target().toTextProto(), slices + "x" + hostsPerSlice() + "x" + devicesPerHost());
+            case Accelerator.Cpu _ -> new PluginSpec.Cpu(deviceCount());
+        };
+    }
+
+    private String shapeText(int rank) {
+        return rank == 2 && slice.z() == 1 ? slice.x() + "x" + slice.y() : slice.toString();
+    }
+
+    private final class DeviceList extends AbstractList<Device> implements RandomAccess {
+        @Override
+        public Device get(int index) {
+            Objects.checkIndex(index, size());
+            return device(index);
+        }
+
+        @Override
+        public int size() {
+            return deviceCount();
+        }
+    }
+}
