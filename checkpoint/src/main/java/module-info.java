@@ -7,6 +7,8 @@ import org.jspecify.annotations.NullMarked;
 module dev.slipway.checkpoint {
     requires static transitive org.jspecify;
     requires transitive dev.slipway.lowering;
-    requires com.google.common;
+    requires transitive com.google.common;
     requires tools.jackson.databind;
+
+    exports dev.slipway.checkpoint;
 }

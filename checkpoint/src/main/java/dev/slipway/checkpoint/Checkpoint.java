@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+import com.google.common.collect.ImmutableSet;
+import dev.slipway.checkpoint.internal.Loader;
+import dev.slipway.checkpoint.internal.OpenCheckpoint;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Parameters;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * A model on disk: what it is, how it reads and writes text, and its weights under the names of {@link Parameters}.
+ *
+ * <p>Files are memory-mapped, so that opening costs milliseconds whatever their size. All methods are safe for use by
+ * several threads, and {@link #read} for different weights is meant to be called by several; only {@link #close} must
+ * not run while another method does.
+ */
+public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint {
+
+    /**
+     * Opens a model, recognised by what is there:
+     *
+     * <ul>
+     *   <li>a {@code .gguf} file, or any file that begins with GGUF's magic;
+     *   <li>a Hugging Face folder: {@code config.json} with {@code model.safetensors} or {@code
+     *       model.safetensors.index.json} and its shards, and {@code tokenizer.json} if there;
+     *   <li>a {@code config.json}, or a folder with one, without weights;
+     *   <li>an AXLearn folder: {@code model.json} and {@code params.safetensors} under AXLearn's parameter paths.
+     * </ul>
+     *
+     * @throws CheckpointException if nothing readable is there or the files contradict themselves
+     * @throws UnsupportedModelException if the architecture or a tensor's encoding is not supported
+     */
+    static Checkpoint open(Path path) {
+        return Loader.open(path);
+    }
+
+    /** What was opened. */
+    Path path();
+
+    /** What the decoder is. */
+    DecoderConfig config();
+
+    /** Whether there are weights, or the configuration alone. */
+    boolean hasWeights();
+
+    /**
+     * The tokenizer, where the model brings one; read on first use.
+     *
+     * @throws CheckpointException if the vocabulary contradicts itself
+     * @throws UnsupportedModelException if the tokenizer is of a kind that is not supported
+     */
+    Optional<Tokenizer> tokenizer();
+
+    /**
+     * The chat template, where the model brings one.
+     *
+     * @throws UnsupportedModelException if it uses a part of Jinja that is not supported
+     */
+    Optional<ChatTemplate> chatTemplate();
+
+    /** The ids that steer decoding. */
+    SpecialTokens specialTokens();
+
+    /** All ids after which decoding stops, the end-of-sequence token first; as {@link SpecialTokens#stops()}. */
+    default ImmutableSet<Integer> stopIds() {
+        return specialTokens().stops();
+    }
+
+    /** The names that {@link #read} knows: {@link Parameters}' with {@code layers/N/} before a layer's weight. */
+    ImmutableSet<String> names();
+
+    /**
+     * Writes a weight in row-major order of its shape in {@link Parameters}, decoded from whatever encoding the file has.
+     *
+     * @param name e.g. {@code layers/3/q/weight}
+     * @param target at least as long as the weight, elements of {@code dtype}
+     * @throws CheckpointException if there is no such weight
+     * @throws IllegalArgumentException if {@code target} is too short or read-only
+     * @throws IllegalStateException if the checkpoint was closed
+     */
+    void read(String name, MemorySegment target, Dtype dtype);
+
+    /**
+     * The weight as a read-only view of the file, without a copy, where it lies there in exactly the form that
+     * {@link #read} would write. The view lives until {@link #close}.
+     *
+     * @throws CheckpointException if there is no such weight
+     */
+    Optional<MemorySegment> mapped(String name, Dtype dtype);
+
+    /** Unmaps the files; views from {@link #mapped} cannot be used any more. */
+    @Override
+    void close();
+}

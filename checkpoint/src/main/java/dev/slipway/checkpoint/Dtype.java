@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+/** The element types in which weights are handed out, little-endian. */
+public enum Dtype {
+    /** IEEE 754 single precision. */
+    F32(4),
+    /** The upper half of a single, rounded to nearest, ties to even. */
+    BF16(2);
+
+    private final int bytes;
+
+    Dtype(int bytes) {
+        this.bytes = bytes;
+    }
+
+    /** Bytes of one element. */
+    public int bytes() {
+        return bytes;
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+import com.google.common.collect.ImmutableSet;
+import java.util.OptionalInt;
+
+/**
+ * The ids that steer decoding.
+ *
+ * @param bos what begins a sequence
+ * @param eos what ends one
+ * @param pad what fills a batch
+ * @param stops all ids after which a model has said what it had to say, {@code eos} first
+ * @param addBos whether prompts are to begin with {@code bos}
+ */
+public record SpecialTokens(
+        OptionalInt bos, OptionalInt eos, OptionalInt pad, ImmutableSet<Integer> stops, boolean addBos) {
+    /** Where a model says nothing of its tokens. */
+    public static final SpecialTokens NONE =
+            new SpecialTokens(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty(), ImmutableSet.of(), false);
+}

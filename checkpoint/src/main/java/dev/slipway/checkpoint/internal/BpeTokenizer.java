@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint.internal;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.primitives.ImmutableIntArray;
+import dev.slipway.checkpoint.Detokenizer;
+import dev.slipway.checkpoint.SpecialTokens;
+import dev.slipway.checkpoint.Tokenizer;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** A tokenizer of added tokens, normalisation, splitting and BPE, in this order. */
+public final class BpeTokenizer implements Tokenizer {
+    private final Vocabulary vocabulary;
+    private final TextPipeline pipeline;
+    private final Bpe bpe;
+    private final SpecialTokens specials;
+
+    /** Added tokens by their first character, longest first. */
+    private final Map<Character, List<AddedToken>> added;
+
+    BpeTokenizer(Vocabulary vocabulary, TextPipeline pipeline, Bpe bpe, SpecialTokens specials) {
+        this.vocabulary = vocabulary;
+        this.pipeline = pipeline;
+        this.bpe = bpe;
+        this.specials = specials;
+        this.added = vocabulary.added().stream()
+                .sorted(Comparator.comparingInt(
+                        (AddedToken token) -> -token.content().length()))
+                .collect(Collectors.groupingBy(token -> token.content().charAt(0)));
+    }
+
+    @Override
+    public ImmutableIntArray encode(String text) {
+        return encode(text, true);
+    }
+
+    @Override
+    public ImmutableIntArray encodePlain(String text) {
+        return encode(text, false);
+    }
+
+    @Override
+    public ImmutableIntArray encodePrompt(String text) {
+        ImmutableIntArray ids = encode(text);
+        OptionalInt bos = specials.bos();
+        if (!specials.addBos() || bos.isEmpty() || (!ids.isEmpty() && ids.get(0) == bos.getAsInt())) {
+            return ids;
+        }
+        return ImmutableIntArray.builder(ids.length() + 1)
+                .add(bos.getAsInt())
+                .addAll(ids)
+                .build();
+    }
+
+    private ImmutableIntArray encode(String text, boolean withSpecials) {
+        ImmutableIntArray.Builder ids = ImmutableIntArray.builder();
+        String valid = withoutLoneSurrogates(text);
+        Predicate<AddedToken> wanted = token -> withSpecials || !token.special();
+        eachStretch(valid, wanted.and(token -> !token.normalized()), ids, (raw, rawFirst) -> {
+            String normal = pipeline.normalize(raw);
+            eachStretch(normal, wanted.and(AddedToken::normalized), ids, (stretch, first) -> {
+                for (String piece : pipeline.split(stretch, rawFirst && first)) {
+                    bpe.encode(piece, ids);
+                }
+            });
+        });
+        return ids.build();
+    }
+
+    /** A stretch of text without added tokens. */
+    @FunctionalInterface
+    private interface Stretch {
+        void accept(String text, boolean first);
+    }
+
+    /** Adds the ids of added tokens, leftmost and longest first, and hands on what lies between them. */
+    private void eachStretch(
+            String text, Predicate<AddedToken> wanted, ImmutableIntArray.Builder ids, Stretch stretch) {
+        int from = 0;
+        for (int i = 0; i < text.length(); ) {
+            AddedToken token = addedAt(text, i, wanted);
+            if (token == null) {
+                i++;
+                continue;
+            }
+            int start = token.leftStrip() ? spacesBefore(text, i, from) : i;
+            if (start > from) {
+                stretch.accept(text.substring(from, start), from == 0);
+            }
+            ids.add(token.id());
+            int end = i + token.content().length();
+            from = token.rightStrip() ? spacesAfter(text, end) : end;
+            i = from;
+        }
+        if (from < text.length()) {
+            stretch.accept(text.substring(from), from == 0);
+        }
+    }
+
+    private @Nullable AddedToken addedAt(String text, int at, Predicate<AddedToken> wanted) {
+        List<AddedToken> candidates = added.get(text.charAt(at));
+        if (candidates != null) {
+            for (AddedToken token : candidates) {
+                if (text.startsWith(token.content(), at)
+                        && wanted.test(token)
+                        && !(token.singleWord()
+                                && insideWord(text, at, at + token.content().length()))) {
+                    return token;
+                }
+            }
+        }
+        return null;
+    }
+
+    private static boolean insideWord(String text, int start, int end) {
+        return (start > 0 && wordCharacter(text.codePointBefore(start)))
+                || (end < text.length() && wordCharacter(text.codePointAt(end)));
+    }
+
+    private static boolean wordCharacter(int c) {
+        return Character.isLetterOrDigit(c) || c == '_' || Character.getType(c) == Character.NON_SPACING_MARK;
+    }
+
+    private static int spacesBefore(String text, int at, int from) {
+        int start = at;
+        while (start > from && whiteSpace(text.charAt(start - 1))) {
+            start--;
+        }
+        return start;
+    }
+
+    private static int spacesAfter(String text, int at) {
+        int end = at;
+        while (end < text.length() && whiteSpace(text.charAt(end))) {
+            end++;
+        }
+        return end;
+    }
+
+    /** Unicode's White_Space, which all lies in the basic plane. */
+    private static boolean whiteSpace(char c) {
+        return Character.isSpaceChar(c) || (c >= 9 && c <= 13) || c == 0x85;
+    }
+
+    private static String withoutLoneSurrogates(String text) {
+        StringBuilder fixed = null;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!Character.isSurrogate(c)) {
+                continue;
+            }
+            if (Character.isHighSurrogate(c) && i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1))) {
+                i++;
+                continue;
+            }
+            fixed = fixed == null ? new StringBuilder(text) : fixed;
+            fixed.setCharAt(i, '\uFFFD');
+        }
+        return fixed == null ? text : fixed.toString();
+    }
+
+    @Override
+    public String decode(Iterable<Integer> ids) {
+        return decode(ids, false);
+    }
+
+    @Override
+    public String decodeWithoutSpecials(Iterable<Integer> ids) {
+        return decode(ids, true);
+    }
+
+    private String decode(Iterable<Integer> ids, boolean skipSpecials) {
+        Detokenizer detokenizer = detokenizer(skipSpecials);
+        StringBuilder text = new StringBuilder();
+        for (int id : ids) {
+            text.append(detokenizer.accept(id));
+        }
+        return text.append(detokenizer.finish()).toString();
+    }
+
+    @Override
+    public Detokenizer detokenizer(boolean skipSpecials) {
+        return switch (pipeline.decoding()) {
+            case TextPipeline.Decoding.Bytes _ -> new ByteDetokenizer(vocabulary, skipSpecials);
+            case TextPipeline.Decoding.Text text -> new TextDetokenizer(vocabulary, skipSpecials, text);
+        };
+    }
+
+    @Override
+    public int size() {
+        return vocabulary.size();
+    }
+
+    @Override
+    public String token(int id) {
+        return vocabulary.token(id);
+    }
+
+    @Override
+    public OptionalInt id(String token) {
+        return vocabulary.id(token);
+    }
+
+    @Override
+    public List<String> specials() {
+        return vocabulary.added().stream()
+                .filter(AddedToken::special)
+                .map(AddedToken::content)
+                .collect(ImmutableList.toImmutableList());
+    }
+}

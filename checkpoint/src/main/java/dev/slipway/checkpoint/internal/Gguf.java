@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint.internal;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.primitives.ImmutableLongArray;
+import dev.slipway.checkpoint.CheckpointException;
+import dev.slipway.checkpoint.UnsupportedModelException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GGUF file, versions 2 and 3, little-endian. Metadata are {@link Long}, {@link Double}, {@link Boolean}, {@link String}
+ * and {@link List}s of them.
+ */
+record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<String, StoredTensor> tensors) {
+    /** {@code "GGUF"} as a little-endian number. */
+    static final int MAGIC = 0x46554747;
+
+    private static final ImmutableMap<Integer, Encoding> ENCODINGS = ImmutableMap.<Integer, Encoding>builder()
+            .put(0, Encoding.F32)
+            .put(1, Encoding.F16)
+            .put(2, Encoding.Q4_0)
+            .put(3, Encoding.Q4_1)
+            .put(6, Encoding.Q5_0)
+            .put(7, Encoding.Q5_1)
+            .put(8, Encoding.Q8_0)
+            .put(10, Encoding.Q2_K)
+            .put(11, Encoding.Q3_K)
+            .put(12, Encoding.Q4_K)
+            .put(13, Encoding.Q5_K)
+            .put(14, Encoding.Q6_K)
+            .put(28, Encoding.F64)
+            .put(30, Encoding.BF16)
+            .buildOrThrow();
+
+    /** Names of further encodings, so that a refusal can say what it met. */
+    private static final ImmutableMap<Integer, String> UNREAD = ImmutableMap.<Integer, String>builder()
+            .put(9, "Q8_1")
+            .put(15, "Q8_K")
+            .put(16, "IQ2_XXS")
+            .put(17, "IQ2_XS")
+            .put(18, "IQ3_XXS")
+            .put(19, "IQ1_S")
+            .put(20, "IQ4_NL")
+            .put(21, "IQ3_S")
+            .put(22, "IQ2_S")
+            .put(23, "IQ4_XS")
+            .put(24, "I8")
+            .put(25, "I16")
+            .put(26, "I32")
+            .put(27, "I64")
+            .put(29, "IQ1_M")
+            .put(34, "TQ1_0")
+            .put(35, "TQ2_0")
+            .put(39, "MXFP4")
+            .buildOrThrow();
+
+    private static final int MAX_DIMENSIONS = 4;
+    private static final int ARRAY = 9;
+
+    /** Arrays of arrays are allowed by the format; nobody nests them deeper. */
+    private static final int MAX_NESTING = 3;
+
+    /** Maps and checks a file; nothing of the tensors is read. */
+    static Gguf open(Path file, Arena arena) {
+        return parse(file, Cursor.map(file, arena));
+    }
+
+    static Gguf parse(Path file, MemorySegment data) {
+        Cursor in = new Cursor(file, data);
+        int magic = in.i32("the magic");
+        if (magic != MAGIC) {
+            throw new CheckpointException("%s begins with %08x, not with GGUF's magic; it is no GGUF file"
+                    .formatted(file, Integer.reverseBytes(magic)));
+        }
+        int version = in.i32("the version");
+        if (version != 2 && version != 3) {
+            boolean swapped = Integer.reverseBytes(version) == 2 || Integer.reverseBytes(version) == 3;
+            throw new UnsupportedModelException(
+                    "%s is GGUF %s; versions 2 and 3, little-endian, are read: convert it anew"
+                            .formatted(
+                                    file,
+                                    swapped ? "in big-endian order" : "version " + Integer.toUnsignedString(version)));
+        }
+        long tensorCount = in.count("the number of tensors", 24);
+        long metadataCount = in.count("the number of metadata", 13);
+        Map<String, Object> metadata = new LinkedHashMap<>();
+        for (long i = 0; i < metadataCount; i++) {
+            String key = in.string("the key of metadata " + i);
+            if (metadata.put(key, value(in, in.i32("the type of " + key), key, 0)) != null) {
+                throw in.bad("metadata %s is there twice".formatted(key));
+            }
+        }
+        List<Header> headers = new ArrayList<>();
+        for (long i = 0; i < tensorCount; i++) {
+            headers.add(header(file, in, i));
+        }
+        long alignment = alignment(in, metadata);
+        in.skip(Math.floorMod(-in.position(), alignment), "the padding before the tensors");
+        long base = in.position();
+        Map<String, StoredTensor> tensors = new LinkedHashMap<>();
+        for (Header h : headers) {
+            if (h.offset < 0 || h.offset % alignment != 0 || h.offset > data.byteSize() - base - h.bytes) {
+                throw in.bad(("tensor %s lies at bytes %s to %s after the header, which the %d bytes there do not hold"
+                                + " (or not aligned to %d)")
+                        .formatted(
+                                h.name,
+                                Long.toUnsignedString(h.offset),
+                                Long.toUnsignedString(h.offset + h.bytes),
+                                data.byteSize() - base,
+                                alignment));
+            }
+            MemorySegment bytes = data.asSlice(base + h.offset, h.bytes);
+            if (tensors.put(h.name, new StoredTensor(h.name, h.encoding, h.shape, bytes)) != null) {
+                throw in.bad("tensor %s is there twice".formatted(h.name));
+            }
+        }
+        return new Gguf(file, ImmutableMap.copyOf(metadata), ImmutableMap.copyOf(tensors));
+    }
+
+    private record Header(String name, Encoding encoding, ImmutableLongArray shape, long offset, long bytes) {}
+
+    private static Header header(Path file, Cursor in, long index) {
+        String name = in.string("the name of tensor " + index);
+        int dimensions = in.i32("the rank of " + name);
+        if (dimensions < 0 || dimensions > MAX_DIMENSIONS) {
+            throw in.bad("tensor %s has %s dimensions, at most %d are possible"
+                    .formatted(name, Integer.toUnsignedString(dimensions), MAX_DIMENSIONS));
+        }
+        long[] shape = new long[dimensions];
+        long count = 1;
+        // the file counts from the fastest dimension, everybody else from the slowest
+        for (int i = dimensions - 1; i >= 0; i--) {
+            shape[i] = in.i64("the shape of " + name);
+            if (shape[i] < 1 || Math.multiplyHigh(count, shape[i]) != 0 || count * shape[i] < 0) {
+                throw in.bad("tensor %s has a dimension of %s".formatted(name, Long.toUnsignedString(shape[i])));
+            }
+            count *= shape[i];
+        }
+        int type = in.i32("the type of " + name);
+        Encoding encoding = ENCODINGS.get(type);
+        if (encoding == null) {
+            throw new UnsupportedModelException("%s: tensor %s is encoded as %s; %s are read: take another quantisation"
+                    .formatted(file, name, UNREAD.getOrDefault(type, "type " + type), ENCODINGS.values()));
+        }
+        long row = dimensions == 0 ? 1 : shape[dimensions - 1];
+        if (row % encoding.numbers() != 0) {
+            throw in.bad("tensor %s has rows of %d, no multiple of the %d in a block of %s"
+                    .formatted(name, row, encoding.numbers(), encoding));
+        }
+        long offset = in.i64("the offset of " + name);
+        long blocks = count / encoding.numbers();
+        if (blocks > Long.MAX_VALUE / encoding.bytes()) {
+            throw in.bad("tensor %s has %d numbers".formatted(name, count));
+        }
+        return new Header(name, encoding, ImmutableLongArray.copyOf(shape), offset, blocks * encoding.bytes());
+    }
+
+    private static long alignment(Cursor in, Map<String, Object> metadata) {
+        Object value = metadata.getOrDefault("general.alignment", 32L);
+        if (!(value instanceof Long alignment)
+                || alignment < 1
+                || alignment > 1 << 20
+                || Long.bitCount(alignment) != 1) {
+            throw in.bad(
+                    "general.alignment is %s, a power of two up to a mebibyte is expected".formatted(brief(value)));
+        }
+        return alignment;
+    }
+
+    private static Object value(Cursor in, int type, String key, int nesting) {
+        return switch (type) {
+            case 0 -> (long) in.u8(key);
+            case 1 -> (long) (byte) in.u8(key);
+            case 2 -> Short.toUnsignedLong(in.i16(key));
+            case 3 -> (long) in.i16(key);
+            case 4 -> Integer.toUnsignedLong(in.i32(key));
+            case 5 -> (long) in.i32(key);
+            case 6 -> (double) Float.intBitsToFloat(in.i32(key));
+            case 7 -> in.u8(key) != 0;
+            case 8 -> in.string(key);
+            case ARRAY -> array(in, key, nesting);
+            case 10, 11 -> in.i64(key);
+            case 12 -> Double.longBitsToDouble(in.i64(key));
+            default ->
+                throw in.bad("metadata %s has the unknown type %s".formatted(key, Integer.toUnsignedString(type)));
+        };
+    }
+
+    private static List<Object> array(Cursor in, String key, int nesting) {
+        int type = in.i32("the element type of " + key);
+        if (nesting == MAX_NESTING) {
+            throw in.bad("metadata %s is nested deeper than %d arrays".formatted(key, MAX_NESTING));
+        }
+        int each = switch (type) {
+            case 0, 1, 7 -> 1;
+            case 2, 3 -> 2;
+            case 4, 5, 6 -> 4;
+            case ARRAY -> 12;
+            default -> 8;
+        };
+        long count = in.count("the length of " + key, each);
+        if (count > Integer.MAX_VALUE - 8) {
+            throw in.bad("metadata %s has %d elements".formatted(key, count));
+        }
+        List<Object> values = new ArrayList<>((int) Math.min(count, 1 << 20));
+        for (long i = 0; i < count; i++) {
+            values.add(value(in, type, key, nesting + 1));
+        }
+        return values;
+    }
+
+    // Metadata by type
+
+    Optional<String> string(String key) {
+        return get(key, String.class, "a string");
+    }
+
+    Optional<Boolean> flag(String key) {
+        return get(key, Boolean.class, "true or false");
+    }
+
+    /** A number that fits an int; unsigned ones that do not are as wrong as negative ones where a size is expected. */
+    Optional<Integer> integer(String key) {
+        return get(key, Long.class, "an integer").map(value -> {
+            if (value != value.intValue()) {
+                throw wrong(key, value, "an integer of at most 31 bits");
+            }
+            return value.intValue();
+        });
+    }
+
+    Optional<Double> number(String key) {
+        return get(key, Number.class, "a number").map(Number::doubleValue);
+    }
+
+    <T> Optional<List<T>> list(String key, Class<T> element) {
+        return get(key, List.class, "an array").map(values -> {
+            List<T> typed = new ArrayList<>(values.size());
+            for (Object value : values) {
+                if (!element.isInstance(value)) {
+                    throw wrong(key, value, "elements of type " + element.getSimpleName());
+                }
+                typed.add(element.cast(value));
+            }
+            return typed;
+        });
+    }
+
+    <T> T required(Optional<T> value, String key) {
+        return value.orElseThrow(() -> new CheckpointException(
+                "%s has no metadata %s, which a model of its architecture has; convert it anew".formatted(file, key)));
+    }
+
+    int requiredInteger(String key) {
+        return required(integer(key), key);
+    }
+
+    private <T> Optional<T> get(String key, Class<T> type, String expected) {
+        Object value = metadata.get(key);
+        if (value != null && !type.isInstance(value)) {
+            throw wrong(key, value, expected);
+        }
+        return Optional.ofNullable(value).map(type::cast);
+    }
+
+    private CheckpointException wrong(String key, @Nullable Object value, String expected) {
+        return new CheckpointException("%s: metadata %s is %s, but %s is expected; convert it anew"
+                .formatted(file, key, brief(value), expected));
+    }
+
+    private static String brief(@Nullable Object value) {
+        String text = String.valueOf(value);
+        return text.length() > 60 ? text.substring(0, 60) + "..." : text;
+    }
+}

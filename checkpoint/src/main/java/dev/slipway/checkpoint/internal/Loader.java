@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint.internal;
+
+import dev.slipway.checkpoint.CheckpointException;
+import dev.slipway.lowering.LoweringException;
+import java.lang.foreign.Arena;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Recognises what lies at a path and opens it. */
+public final class Loader {
+    private static final int MAX_DEPTH = 10_000;
+
+    private Loader() {}
+
+    /** See {@link dev.slipway.checkpoint.Checkpoint#open}. */
+    @SuppressWarnings("MustBeClosedChecker")
+    public static OpenCheckpoint open(Path path) {
+        Arena arena = Arena.ofShared();
+        try {
+            return open(path, arena);
+        } catch (LoweringException e) {
+            arena.close();
+            throw new CheckpointException("%s describes a model that cannot be: %s".formatted(path, e.getMessage()), e);
+        } catch (RuntimeException | Error e) {
+            arena.close();
+            throw e;
+        }
+    }
+
+    private static OpenCheckpoint open(Path path, Arena arena) {
+        if (Files.isRegularFile(path)) {
+            return GgufLoader.open(path, arena);
+        }
+        throw new CheckpointException("there is no file or folder %s".formatted(path));
+    }
+
+    /** A number of layers, if it can be one. */
+    static int depth(Path file, int layers) {
+        if (layers < 1 || layers > MAX_DEPTH) {
+            throw new CheckpointException("%s has %d layers; 1 to %d are expected, so the file is damaged or no decoder"
+                    .formatted(file, layers, MAX_DEPTH));
+        }
+        return layers;
+    }
+}
