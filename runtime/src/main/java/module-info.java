@@ -10,4 +10,6 @@ module dev.slipway.runtime {
     requires com.google.common;
     requires com.google.protobuf;
     requires tools.jackson.databind;
+
+    exports dev.slipway.runtime;
 }

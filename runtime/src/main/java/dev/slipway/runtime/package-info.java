@@ -1,4 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** PJRT from Java: plugins, clients, buffers and executables. */
+/**
+ * PJRT from Java: plugins, clients, buffers and executables, useful alone. Hand it StableHLO and arrays.
+ *
+ * <h2>In short</h2>
+ *
+ * {@snippet :
+ * Plugin cpu = Plugins.ofUser().load("cpu", PackageStore.Progress.NONE);
+ * try (Client client = cpu.client();
+ *         LoadedExecutable add = client.compile(Program.stablehlo("""
+ *                 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+ *                   %y = stablehlo.add %x, %x : tensor<4xf32>
+ *                   return %y : tensor<4xf32>
+ *                 }
+ *                 """), CompileOptions.defaults());
+ *         Arena arena = Arena.ofConfined();
+ *         Buffer x = client.put(arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4),
+ *                 TensorType.of(ElementType.F32, 4), client.addressableDevices().getFirst());
+ *         Buffer y = add.execute(x).getFirst()) {
+ *     float[] doubled = y.toHost(arena).toArray(ValueLayout.JAVA_FLOAT);
+ * }
+ * }
+ *
+ * <p>For a machine that is not there, {@link dev.slipway.runtime.Plugin#topology} describes it and
+ * {@link dev.slipway.runtime.PluginTopology#compile} compiles for it.
+ *
+ * <h2>Lifetimes</h2>
+ *
+ * <table>
+ * <caption>Who closes what</caption>
+ * <tr><th>object<th>closed by<th>lives on the C side until
+ * <tr><td>{@code Plugin}<td>nobody: a library is never unloaded<td>the process ends
+ * <tr><td>{@code Client}<td>its maker<td>it and everything made from it are closed
+ * <tr><td>{@code Device}, {@code Memory}<td>nobody<td>their client ends
+ * <tr><td>{@code PluginTopology}<td>its maker<td>it is closed
+ * <tr><td>{@code Executable} of a topology<td>its maker<td>it is closed
+ * <tr><td>{@code LoadedExecutable}, with its {@code Executable}<td>its maker<td>it is closed and no run is being started
+ * <tr><td>{@code Buffer}<td>its maker, also when it was donated<td>it is closed and no call uses it
+ * <tr><td>{@code Buffer.View}<td>its maker<td>it is closed
+ * </table>
+ *
+ * <p>A call counts as a use, so one thread may close what another is using: the C object goes with the last use. Use after close,
+ * closing twice and mixing clients are {@link dev.slipway.runtime.UsageException}s. {@link dev.slipway.runtime.Leaks} finds what
+ * was dropped open.
+ *
+ * <h2>Errors</h2>
+ *
+ * <table>
+ * <caption>All extend {@code PjrtException}</caption>
+ * <tr><th>type<th>when
+ * <tr><td>{@link dev.slipway.runtime.StatusException}<td>the plugin answered with a status; one subtype for each of the 16 codes
+ * <tr><td>{@link dev.slipway.runtime.StatusException.CompileTimeHbmOom}<td>the program does not fit the chip
+ * <tr><td>{@link dev.slipway.runtime.UsageException}<td>refused in Java, since the plugin would abort or read wildly
+ * <tr><td>{@link dev.slipway.runtime.PluginException}<td>no plugin, or a library that is none
+ * <tr><td>{@link dev.slipway.runtime.PackageException}<td>a package could not be fetched
+ * </table>
+ *
+ * <h2>What changes the process</h2>
+ *
+ * <p>Nothing unless called: {@link dev.slipway.runtime.Environment} sets variables of the C environment,
+ * {@link dev.slipway.runtime.PluginLog} redirects standard error, and loading a plugin cannot be undone.
+ *
+ * <h2>Inside</h2>
+ *
+ * <p>{@code src/main/spec/pjrt-abi.txt} describes the C API; {@code slipway-codegen} makes layouts, accessors and the table of
+ * functions from it at build time. One method makes every call, looks in the plugin's {@code struct_size} whether the function is
+ * there, and turns an error into an exception.
+ */
 package dev.slipway.runtime;

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToDevice_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToMemory_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_DecreaseExternalReferenceCount_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Delete_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Destroy_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Device_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Dimensions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_ElementType_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_IncreaseExternalReferenceCount_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_IsDeleted_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_IsOnCpu_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_MemoryLayout;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_MemoryLayout_Tiled;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_MemoryLayout_Type;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Memory_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_OnDeviceSizeInBytes_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_ReadyEvent_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_ToHostBuffer_Args;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An array in a device's memory, or on its way there.
+ *
+ * <p>A buffer that a program took over ({@code donated}) or that was {@linkplain #delete deleted} has no data: its use is a
+ * {@link StatusException.InvalidArgument} of the plugin's, and it is still to be closed.
+ */
+public final class Buffer implements AutoCloseable {
+
+    private final Client client;
+    private final Handle handle;
+    private @Nullable TensorType type;
+
+    Buffer(Client client, long address) {
+        this.client = client;
+        this.handle = new Handle("buffer", client.api(), address, client.handle(), this, (api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_Destroy_Args.in(scratch);
+            PJRT_Buffer_Destroy_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_Destroy, args);
+        });
+    }
+
+    /** The client whose buffer it is. */
+    public Client client() {
+        return client;
+    }
+
+    Handle handle() {
+        return handle;
+    }
+
+    private <T extends @Nullable Object> T use(Handle.Use<T> use) {
+        if (client.isClosed()) {
+            throw new UsageException.Closed("the client of this buffer is closed");
+        }
+        return handle.use(use);
+    }
+
+    /** Element type and dimensions. */
+    public TensorType type() {
+        TensorType known = type;
+        if (known == null) {
+            known = use((api, scratch, buffer) -> {
+                MemorySegment element = PJRT_Buffer_ElementType_Args.in(scratch);
+                PJRT_Buffer_ElementType_Args.buffer(element, buffer);
+                api.call(PjrtFunction.PJRT_Buffer_ElementType, element);
+                MemorySegment sizes = PJRT_Buffer_Dimensions_Args.in(scratch);
+                PJRT_Buffer_Dimensions_Args.buffer(sizes, buffer);
+                api.call(PjrtFunction.PJRT_Buffer_Dimensions, sizes);
+                return TensorType.of(
+                        ElementType.of(PJRT_Buffer_ElementType_Args.type(element)),
+                        Native.longs(
+                                PJRT_Buffer_Dimensions_Args.dims(sizes), PJRT_Buffer_Dimensions_Args.num_dims(sizes)));
+            });
+            type = known;
+        }
+        return known;
+    }
+
+    /** The device. */
+    public Device device() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_Device_Args.in(scratch);
+            PJRT_Buffer_Device_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_Device, args);
+            return client.device(PJRT_Buffer_Device_Args.device(args));
+        });
+    }
+
+    /** The memory. */
+    public Memory memory() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_Memory_Args.in(scratch);
+            PJRT_Buffer_Memory_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_Memory, args);
+            return new Memory(client, PJRT_Buffer_Memory_Args.memory(args));
+        });
+    }
+
+    /** Bytes on the device, padding and packing included. */
+    public long onDeviceBytes() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_OnDeviceSizeInBytes_Args.in(scratch);
+            PJRT_Buffer_OnDeviceSizeInBytes_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_OnDeviceSizeInBytes, args);
+            return PJRT_Buffer_OnDeviceSizeInBytes_Args.on_device_size_in_bytes(args);
+        });
+    }
+
+    /** Whether the data is in memory that this process reads directly. */
+    public boolean isOnCpu() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_IsOnCpu_Args.in(scratch);
+            PJRT_Buffer_IsOnCpu_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_IsOnCpu, args);
+            return PJRT_Buffer_IsOnCpu_Args.is_on_cpu(args);
+        });
+    }
+
+    /** Whether the data is gone: donated or deleted. */
+    public boolean isDeleted() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_IsDeleted_Args.in(scratch);
+            PJRT_Buffer_IsDeleted_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_IsDeleted, args);
+            return PJRT_Buffer_IsDeleted_Args.is_deleted(args);
+        });
+    }
+
+    /** Frees the data as soon as the work that uses it is done; the handle stays to be closed. */
+    public void delete() {
+        use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_Delete_Args.in(scratch);
+            PJRT_Buffer_Delete_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_Delete, args);
+            return null;
+        });
+    }
+
+    private long readyEvent() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_ReadyEvent_Args.in(scratch);
+            PJRT_Buffer_ReadyEvent_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_ReadyEvent, args);
+            return PJRT_Buffer_ReadyEvent_Args.event(args);
+        });
+    }
+
+    /**
+     * Waits until the data is there.
+     *
+     * @throws StatusException the error of the work that was to make it
+     */
+    public void await() {
+        client.api().events().await(readyEvent());
+    }
+
+    /** Completes when the data is there, or with the error of the work that was to make it. */
+    public CompletableFuture<@Nullable Void> ready() {
+        return client.api().events().future(readyEvent(), this);
+    }
+
+    /**
+     * Copies the data to the host as a dense array, major to minor, and waits for it.
+     *
+     * @param destination at least {@link TensorType#hostBytes} bytes, on the heap or native
+     * @throws UsageException.BadArgument if it is shorter or read-only
+     */
+    public void toHost(MemorySegment destination) {
+        if (destination.isNative()) {
+            client.api().events().await(startToHost(destination));
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment copy = arena.allocate(Math.max(1, type().hostBytes()), 64);
+            client.api().events().await(startToHost(copy));
+            check(destination);
+            MemorySegment.copy(copy, 0, destination, 0, type().hostBytes());
+        }
+    }
+
+    /** A copy of the data on the host, in {@code arena}. */
+    public MemorySegment toHost(Arena arena) {
+        MemorySegment copy = arena.allocate(Math.max(1, type().hostBytes()), 64).asSlice(0, type().hostBytes());
+        toHost(copy);
+        return copy;
+    }
+
+    /** As {@link #toHost(MemorySegment)} without waiting; {@code destination} must be native and stay until it completes. */
+    public CompletableFuture<@Nullable Void> toHostAsync(MemorySegment destination) {
+        if (!destination.isNative()) {
+            throw new UsageException.BadArgument("an asynchronous copy needs native memory, not the Java heap");
+        }
+        return client.api().events().future(startToHost(destination), destination);
+    }
+
+    private void check(MemorySegment destination) {
+        if (destination.byteSize() < type().hostBytes() || destination.isReadOnly()) {
+            throw new UsageException.BadArgument(type() + " takes " + type().hostBytes() + " bytes, but "
+                    + destination.byteSize() + (destination.isReadOnly() ? " read-only" : "") + " were given");
+        }
+    }
+
+    private long startToHost(MemorySegment destination) {
+        check(destination);
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_ToHostBuffer_Args.in(scratch);
+            PJRT_Buffer_ToHostBuffer_Args.src(args, buffer);
+            PJRT_Buffer_ToHostBuffer_Args.dst(args, destination.address());
+            PJRT_Buffer_ToHostBuffer_Args.dst_size(args, destination.byteSize());
+            if (type().dimensions().size() > 1) {
+                PJRT_Buffer_ToHostBuffer_Args.host_layout(
+                        args, majorToMinor(scratch, type().dimensions().size()).address());
+            }
+            api.call(PjrtFunction.PJRT_Buffer_ToHostBuffer, args);
+            return PJRT_Buffer_ToHostBuffer_Args.event(args);
+        });
+    }
+
+    private static MemorySegment majorToMinor(Scratch scratch, int rank) {
+        MemorySegment order = scratch.allocate((long) rank * Long.BYTES, 8);
+        for (int i = 0; i < rank; i++) {
+            order.setAtIndex(ValueLayout.JAVA_LONG, i, rank - 1 - i);
+        }
+        MemorySegment layout = PJRT_Buffer_MemoryLayout.in(scratch);
+        PJRT_Buffer_MemoryLayout.type(layout, PJRT_Buffer_MemoryLayout_Type.Tiled);
+        MemorySegment tiled = PJRT_Buffer_MemoryLayout.tiled(layout);
+        PJRT_Buffer_MemoryLayout_Tiled.struct_size(tiled, PJRT_Buffer_MemoryLayout_Tiled.SIZE);
+        PJRT_Buffer_MemoryLayout_Tiled.minor_to_major(tiled, order.address());
+        PJRT_Buffer_MemoryLayout_Tiled.minor_to_major_size(tiled, rank);
+        return layout;
+    }
+
+    /** A copy on another device of the same client. */
+    public Buffer copyTo(Device device) {
+        own(device.client());
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_CopyToDevice_Args.in(scratch);
+            PJRT_Buffer_CopyToDevice_Args.buffer(args, buffer);
+            PJRT_Buffer_CopyToDevice_Args.dst_device(args, device.address());
+            api.call(PjrtFunction.PJRT_Buffer_CopyToDevice, args);
+            return new Buffer(client, PJRT_Buffer_CopyToDevice_Args.dst_buffer(args));
+        });
+    }
+
+    /** A copy in another memory of the same client. */
+    public Buffer copyTo(Memory memory) {
+        own(memory.client());
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_CopyToMemory_Args.in(scratch);
+            PJRT_Buffer_CopyToMemory_Args.buffer(args, buffer);
+            PJRT_Buffer_CopyToMemory_Args.dst_memory(args, memory.address());
+            api.call(PjrtFunction.PJRT_Buffer_CopyToMemory, args);
+            return new Buffer(client, PJRT_Buffer_CopyToMemory_Args.dst_buffer(args));
+        });
+    }
+
+    private void own(Client other) {
+        if (other != client) {
+            throw new UsageException.Foreign("the device or memory belongs to another client: copy through the host");
+        }
+    }
+
+    /**
+     * The data itself, without a copy, where {@link #isOnCpu}. The view keeps the data alive and the buffer from being donated
+     * until it is closed; its layout is the buffer's.
+     *
+     * @throws UsageException.BadArgument if the data is not on the CPU
+     */
+    public View view() {
+        if (!isOnCpu()) {
+            throw new UsageException.BadArgument("the buffer is in " + memory() + ", which has no view: use toHost");
+        }
+        await();
+        long bytes = onDeviceBytes();
+        use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_IncreaseExternalReferenceCount_Args.in(scratch);
+            PJRT_Buffer_IncreaseExternalReferenceCount_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_IncreaseExternalReferenceCount, args);
+            return null;
+        });
+        handle.acquire();
+        long address = use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.in(scratch);
+            PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
+            return PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.device_memory_ptr(args);
+        });
+        return new View(this, address, bytes);
+    }
+
+    /** Read access to a buffer's memory. */
+    public static final class View implements AutoCloseable {
+        private final Buffer buffer;
+        private final Arena arena = Arena.ofShared();
+        private final MemorySegment segment;
+
+        private View(Buffer buffer, long address, long bytes) {
+            this.buffer = buffer;
+            this.segment = MemorySegment.ofAddress(address)
+                    .reinterpret(bytes, arena, null)
+                    .asReadOnly();
+        }
+
+        /** The memory; its access ends with the view. */
+        public MemorySegment segment() {
+            return segment;
+        }
+
+        @Override
+        public void close() {
+            arena.close();
+            try (Scratch scratch = Scratch.open()) {
+                MemorySegment args = PJRT_Buffer_DecreaseExternalReferenceCount_Args.in(scratch);
+                PJRT_Buffer_DecreaseExternalReferenceCount_Args.buffer(args, buffer.handle.identity());
+                buffer.client.api().call(PjrtFunction.PJRT_Buffer_DecreaseExternalReferenceCount, args);
+            } finally {
+                buffer.handle.release();
+            }
+        }
+    }
+
+    /** Whether it was closed. */
+    public boolean isClosed() {
+        return handle.isClosed();
+    }
+
+    @Override
+    public void close() {
+        handle.close();
+    }
+
+    @Override
+    public String toString() {
+        return handle.isClosed() ? "a closed buffer" : "buffer of " + type();
+    }
+}

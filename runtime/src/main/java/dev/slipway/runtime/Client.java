@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.abi.PJRT_Client_AddressableDevices_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_AddressableMemories_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_BufferFromHostBuffer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_Compile_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_Create_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_DefaultDeviceAssignment_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_Destroy_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_Devices_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformName_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformVersion_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_ProcessIndex_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Executable_DeserializeAndLoad_Args;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The devices that a plugin finds here, and what runs on them. Threads may share it.
+ *
+ * <p>What is made from a client is closed by whoever made it, in any order: the client's C object goes with the last of them, and
+ * none can be used once the client is closed.
+ */
+public final class Client implements AutoCloseable {
+
+    /** Until when the plugin may read a host array that was put on a device. */
+    public enum HostSemantics {
+        /** The plugin copies before {@code put} returns: the memory is free for anything afterwards. */
+        COPY(0),
+        /** The memory must stay as it is until {@link Buffer#await} returns. */
+        UNTIL_TRANSFERRED(1),
+        /** The buffer may be the memory itself, which must stay as it is and alive until the buffer is closed or donated. */
+        ZERO_COPY(2),
+        /** As {@link #ZERO_COPY}, and a donated buffer may be written to. */
+        MUTABLE_ZERO_COPY(3);
+
+        private final int code;
+
+        HostSemantics(int code) {
+            this.code = code;
+        }
+    }
+
+    private final Plugin plugin;
+    private final Handle handle;
+    private final Platform platform;
+    private final Map<Long, Device> devices = new LinkedHashMap<>();
+
+    private Client(Plugin plugin, long address) {
+        this.plugin = plugin;
+        this.handle = new Handle("client", plugin.api(), address, null, this, (api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_Destroy_Args.in(scratch);
+            PJRT_Client_Destroy_Args.client(args, client);
+            api.call(PjrtFunction.PJRT_Client_Destroy, args);
+        });
+        this.platform = handle.use((api, scratch, client) -> {
+            MemorySegment name = PJRT_Client_PlatformName_Args.in(scratch);
+            PJRT_Client_PlatformName_Args.client(name, client);
+            api.call(PjrtFunction.PJRT_Client_PlatformName, name);
+            MemorySegment version = PJRT_Client_PlatformVersion_Args.in(scratch);
+            PJRT_Client_PlatformVersion_Args.client(version, client);
+            api.call(PjrtFunction.PJRT_Client_PlatformVersion, version);
+            return new Platform(
+                    Native.string(
+                            PJRT_Client_PlatformName_Args.platform_name(name),
+                            PJRT_Client_PlatformName_Args.platform_name_size(name)),
+                    Native.string(
+                            PJRT_Client_PlatformVersion_Args.platform_version(version),
+                            PJRT_Client_PlatformVersion_Args.platform_version_size(version)));
+        });
+        handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_Devices_Args.in(scratch);
+            PJRT_Client_Devices_Args.client(args, client);
+            api.call(PjrtFunction.PJRT_Client_Devices, args);
+            for (long device :
+                    Native.longs(PJRT_Client_Devices_Args.devices(args), PJRT_Client_Devices_Args.num_devices(args))) {
+                devices.put(device, new Device(this, device));
+            }
+            return null;
+        });
+    }
+
+    static Client create(Plugin plugin, Map<String, NamedValue> options) {
+        try (Scratch scratch = Scratch.open()) {
+            MemorySegment args = PJRT_Client_Create_Args.in(scratch);
+            PJRT_Client_Create_Args.create_options(
+                    args, Api.namedValues(scratch, options).address());
+            PJRT_Client_Create_Args.num_options(args, options.size());
+            plugin.api().call(PjrtFunction.PJRT_Client_Create, args);
+            return new Client(plugin, PJRT_Client_Create_Args.client(args));
+        }
+    }
+
+    /** The plugin. */
+    public Plugin plugin() {
+        return plugin;
+    }
+
+    Api api() {
+        return plugin.api();
+    }
+
+    Handle handle() {
+        return handle;
+    }
+
+    /** Name and version of the platform. */
+    public Platform platform() {
+        return platform;
+    }
+
+    /** This process's number in a job of several. */
+    public int processIndex() {
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_ProcessIndex_Args.in(scratch);
+            PJRT_Client_ProcessIndex_Args.client(args, client);
+            api.call(PjrtFunction.PJRT_Client_ProcessIndex, args);
+            return PJRT_Client_ProcessIndex_Args.process_index(args);
+        });
+    }
+
+    /** All devices, those of other processes too. */
+    public List<Device> devices() {
+        return List.copyOf(devices.values());
+    }
+
+    /** The devices that this process can give work. */
+    public List<Device> addressableDevices() {
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_AddressableDevices_Args.in(scratch);
+            PJRT_Client_AddressableDevices_Args.client(args, client);
+            api.call(PjrtFunction.PJRT_Client_AddressableDevices, args);
+            return Arrays.stream(Native.longs(
+                            PJRT_Client_AddressableDevices_Args.addressable_devices(args),
+                            PJRT_Client_AddressableDevices_Args.num_addressable_devices(args)))
+                    .mapToObj(this::device)
+                    .toList();
+        });
+    }
+
+    /** The device at a C address. */
+    Device device(long address) {
+        Device device = devices.get(address);
+        if (device == null) {
+            throw new UsageException.Foreign("the plugin named a device that is not among the client's");
+        }
+        return device;
+    }
+
+    /**
+     * The device of that id.
+     *
+     * @throws UsageException.BadArgument if there is none
+     */
+    public Device device(int id) {
+        return devices.values().stream()
+                .filter(device -> device.id() == id)
+                .findFirst()
+                .orElseThrow(() -> new UsageException.BadArgument("there is no device " + id + ": the ids are "
+                        + devices.values().stream().map(Device::id).toList()));
+    }
+
+    /** The memories that this process reaches. */
+    public List<Memory> memories() {
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_AddressableMemories_Args.in(scratch);
+            PJRT_Client_AddressableMemories_Args.client(args, client);
+            api.call(PjrtFunction.PJRT_Client_AddressableMemories, args);
+            return Arrays.stream(Native.longs(
+                            PJRT_Client_AddressableMemories_Args.addressable_memories(args),
+                            PJRT_Client_AddressableMemories_Args.num_addressable_memories(args)))
+                    .mapToObj(memory -> new Memory(this, memory))
+                    .toList();
+        });
+    }
+
+    /** The device ids that the plugin would take for so many replicas and partitions, replica by replica. */
+    public int[] defaultDeviceAssignment(int replicas, int partitions) {
+        return handle.use((api, scratch, client) -> {
+            int count = Math.multiplyExact(replicas, partitions);
+            MemorySegment ids = scratch.allocate(Math.max(1, (long) count * Integer.BYTES), 8);
+            MemorySegment args = PJRT_Client_DefaultDeviceAssignment_Args.in(scratch);
+            PJRT_Client_DefaultDeviceAssignment_Args.client(args, client);
+            PJRT_Client_DefaultDeviceAssignment_Args.num_replicas(args, replicas);
+            PJRT_Client_DefaultDeviceAssignment_Args.num_partitions(args, partitions);
+            PJRT_Client_DefaultDeviceAssignment_Args.default_assignment_size(args, count);
+            PJRT_Client_DefaultDeviceAssignment_Args.default_assignment(args, ids.address());
+            api.call(PjrtFunction.PJRT_Client_DefaultDeviceAssignment, args);
+            return ids.asSlice(0, (long) count * Integer.BYTES).toArray(ValueLayout.JAVA_INT);
+        });
+    }
+
+    /** The machine that is there, as {@link Plugin#topology} describes those that are not. */
+    public PluginTopology topology() {
+        return handle.use((api, scratch, client) -> PluginTopology.of(plugin, handle, client));
+    }
+
+    /**
+     * Compiles for these devices and loads the result.
+     *
+     * @throws UsageException.BadArgument if the options ask for more devices than there are
+     * @throws StatusException if the compiler refuses the program
+     */
+    public LoadedExecutable compile(Program program, CompileOptions options) {
+        int needed = options.numReplicas() * options.numPartitions();
+        if (needed > devices.size()) {
+            throw new UsageException.BadArgument("the options ask for " + options.numReplicas() + " replicas x "
+                    + options.numPartitions() + " partitions = " + needed + " devices, but this client has "
+                    + devices.size());
+        }
+        return handle.use((api, scratch, client) -> {
+            byte[] proto = options.toProto();
+            MemorySegment args = PJRT_Client_Compile_Args.in(scratch);
+            PJRT_Client_Compile_Args.client(args, client);
+            PJRT_Client_Compile_Args.program(args, program.write(scratch).address());
+            PJRT_Client_Compile_Args.compile_options(
+                    args, Native.bytes(scratch, proto).address());
+            PJRT_Client_Compile_Args.compile_options_size(args, proto.length);
+            api.call(PjrtFunction.PJRT_Client_Compile, args);
+            return new LoadedExecutable(this, PJRT_Client_Compile_Args.executable(args));
+        });
+    }
+
+    /**
+     * Loads what {@link Executable#serialize} gave.
+     *
+     * @throws UsageException.Foreign if it is for another platform, or another version of this one
+     */
+    public LoadedExecutable load(SerializedExecutable executable) {
+        if (!executable.platform().equals(platform)) {
+            throw new UsageException.Foreign(
+                    "the executable was compiled for " + executable.platform().name() + " ("
+                            + executable.platform().version() + "), and this client is " + platform.name() + " ("
+                            + platform.version() + "): compile it again for this one");
+        }
+        return handle.use((api, scratch, client) -> {
+            byte[] code = executable.bare();
+            MemorySegment args = PJRT_Executable_DeserializeAndLoad_Args.in(scratch);
+            PJRT_Executable_DeserializeAndLoad_Args.client(args, client);
+            PJRT_Executable_DeserializeAndLoad_Args.serialized_executable(
+                    args, Native.bytes(scratch, code).address());
+            PJRT_Executable_DeserializeAndLoad_Args.serialized_executable_size(args, code.length);
+            api.call(PjrtFunction.PJRT_Executable_DeserializeAndLoad, args);
+            return new LoadedExecutable(this, PJRT_Executable_DeserializeAndLoad_Args.loaded_executable(args));
+        });
+    }
+
+    /** Puts a dense array, major to minor, on a device's default memory; it is copied before this returns. */
+    public Buffer put(MemorySegment data, TensorType type, Device device) {
+        return put(data, type, device.defaultMemory(), HostSemantics.COPY);
+    }
+
+    /**
+     * Puts a dense array, major to minor, into a memory.
+     *
+     * @param data at least {@link TensorType#hostBytes} bytes; native memory unless it is copied
+     * @throws UsageException.BadArgument if it is shorter, or on the heap and not copied, or of a type without data
+     * @throws UsageException.Foreign if the memory is another client's
+     */
+    public Buffer put(MemorySegment data, TensorType type, Memory memory, HostSemantics semantics) {
+        if (memory.client() != this) {
+            throw new UsageException.Foreign("the memory " + memory + " belongs to another client");
+        }
+        long bytes = type.hostBytes();
+        if (type.element() == ElementType.TOKEN) {
+            throw new UsageException.BadArgument("a token has no data to put on a device");
+        }
+        if (data.byteSize() < bytes) {
+            throw new UsageException.BadArgument(
+                    type + " takes " + bytes + " bytes, but " + data.byteSize() + " were given");
+        }
+        if (!data.isNative() && semantics != HostSemantics.COPY) {
+            throw new UsageException.BadArgument("an array on the Java heap can only be copied: put it with "
+                    + HostSemantics.COPY + ", or give native memory");
+        }
+        return handle.use((api, scratch, client) -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment source = data.isNative() ? data : arena.allocate(Math.max(1, bytes), 64);
+                if (!data.isNative()) {
+                    MemorySegment.copy(data, 0, source, 0, bytes);
+                }
+                MemorySegment args = PJRT_Client_BufferFromHostBuffer_Args.in(scratch);
+                PJRT_Client_BufferFromHostBuffer_Args.client(args, client);
+                PJRT_Client_BufferFromHostBuffer_Args.data(args, source.address());
+                PJRT_Client_BufferFromHostBuffer_Args.type(args, type.element().code());
+                PJRT_Client_BufferFromHostBuffer_Args.dims(
+                        args, dimensions(scratch, type).address());
+                PJRT_Client_BufferFromHostBuffer_Args.num_dims(
+                        args, type.dimensions().size());
+                PJRT_Client_BufferFromHostBuffer_Args.host_buffer_semantics(args, semantics.code);
+                PJRT_Client_BufferFromHostBuffer_Args.memory(args, memory.address());
+                api.call(PjrtFunction.PJRT_Client_BufferFromHostBuffer, args);
+                Buffer buffer = new Buffer(this, PJRT_Client_BufferFromHostBuffer_Args.buffer(args));
+                long done = PJRT_Client_BufferFromHostBuffer_Args.done_with_host_buffer(args);
+                if (done != 0) {
+                    if (semantics == HostSemantics.COPY) {
+                        api.events().await(done);
+                    } else {
+                        // The plugin reads the memory until then, so it must not be collected.
+                        api.events().keep(done, data);
+                    }
+                }
+                return buffer;
+            }
+        });
+    }
+
+    static MemorySegment dimensions(Scratch scratch, TensorType type) {
+        return scratch.allocateFrom(
+                ValueLayout.JAVA_LONG,
+                type.dimensions().isEmpty()
+                        ? new long[] {0}
+                        : type.dimensions().stream().mapToLong(Long::longValue).toArray());
+    }
+
+    /** Whether it was closed. */
+    public boolean isClosed() {
+        return handle.isClosed();
+    }
+
+    @Override
+    public void close() {
+        handle.close();
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import com.google.protobuf.CodedOutputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How to compile: XLA's {@code CompileOptionsProto}, as far as callers need it.
+ *
+ * {@snippet :
+ * CompileOptions options = CompileOptions.of(o -> o.numPartitions(16)
+ *         .deviceAssignment(mesh.deviceIds())
+ *         .optimizationLevel(OptimizationLevel.O1)
+ *         .compilerOption("xla_tpu_enable_async_collective_fusion", true));
+ * }
+ *
+ * <p>Equal options give equal {@link #toProto bytes}, so these serve in the keys of caches.
+ */
+public final class CompileOptions {
+
+    /** XLA's levels; libtpu's default is {@link #O2}. The numbers are {@code ExecutableBuildOptionsProto}'s. */
+    public enum OptimizationLevel {
+        /** Quickest to compile; temporaries can be several times larger. */
+        O0(9),
+        O1(19),
+        O2(29),
+        O3(39);
+
+        private final int number;
+
+        OptimizationLevel(int number) {
+            this.number = number;
+        }
+
+        /** The proto's number. */
+        public int number() {
+            return number;
+        }
+    }
+
+    // Field numbers of xla/pjrt/proto/compile_options.proto and xla_data.proto.
+    private static final int EXECUTABLE_BUILD_OPTIONS = 3;
+    private static final int ENV_OPTION_OVERRIDES = 7;
+    private static final int DEVICE_ORDINAL = 1;
+    private static final int NUM_REPLICAS = 4;
+    private static final int NUM_PARTITIONS = 5;
+    private static final int USE_SPMD_PARTITIONING = 6;
+    private static final int DEVICE_ASSIGNMENT = 9;
+    private static final int USE_SHARDY_PARTITIONER = 19;
+    private static final int OPTIMIZATION_LEVEL = 24;
+    private static final int MEMORY_FITTING_LEVEL = 25;
+
+    private final int numReplicas;
+    private final int numPartitions;
+    private final boolean useSpmd;
+    private final boolean useShardy;
+    private final int @Nullable [] deviceAssignment;
+    private final @Nullable OptimizationLevel optimizationLevel;
+    private final @Nullable OptimizationLevel memoryFittingLevel;
+    private final TreeMap<String, Object> compilerOptions;
+
+    private CompileOptions(Builder builder) {
+        this.numReplicas = builder.numReplicas;
+        this.numPartitions = builder.numPartitions;
+        this.useSpmd = builder.useSpmd;
+        this.useShardy = builder.useShardy;
+        this.deviceAssignment = builder.deviceAssignment;
+        this.optimizationLevel = builder.optimizationLevel;
+        this.memoryFittingLevel = builder.memoryFittingLevel;
+        this.compilerOptions = new TreeMap<>(builder.compilerOptions);
+        int devices = numReplicas * numPartitions;
+        if (deviceAssignment != null && deviceAssignment.length != devices) {
+            throw new UsageException.BadArgument("the device assignment has " + deviceAssignment.length + " ids, but "
+                    + numReplicas + " replicas x " + numPartitions + " partitions need " + devices);
+        }
+    }
+
+    /** One replica, one partition, nothing else. */
+    public static CompileOptions defaults() {
+        return of(_ -> {});
+    }
+
+    /**
+     * Options as the builder is told; Shardy and SPMD partitioning are on unless switched off.
+     *
+     * @throws UsageException.BadArgument if a count is not positive, or the assignment's length is not their product
+     */
+    public static CompileOptions of(Consumer<Builder> fill) {
+        Builder builder = new Builder();
+        fill.accept(builder);
+        return new CompileOptions(builder);
+    }
+
+    /** Replicas: copies of the program that work on different data. */
+    public int numReplicas() {
+        return numReplicas;
+    }
+
+    /** Partitions: devices that one copy of the program is spread over. */
+    public int numPartitions() {
+        return numPartitions;
+    }
+
+    /** What {@link #of} fills. */
+    public static final class Builder {
+        private int numReplicas = 1;
+        private int numPartitions = 1;
+        private boolean useSpmd = true;
+        private boolean useShardy = true;
+        private int @Nullable [] deviceAssignment;
+        private @Nullable OptimizationLevel optimizationLevel;
+        private @Nullable OptimizationLevel memoryFittingLevel;
+        private final Map<String, Object> compilerOptions = new TreeMap<>();
+
+        private Builder() {}
+
+        /** Copies of the program, 1 by default. */
+        public Builder numReplicas(int count) {
+            this.numReplicas = positive("replicas", count);
+            return this;
+        }
+
+        /** Devices per copy, 1 by default. */
+        public Builder numPartitions(int count) {
+            this.numPartitions = positive("partitions", count);
+            return this;
+        }
+
+        /** Whether XLA partitions the program by its shardings; true by default. */
+        public Builder useSpmd(boolean use) {
+            this.useSpmd = use;
+            return this;
+        }
+
+        /** Whether shardings are Shardy's ({@code sdy}) or GSPMD's; true by default. */
+        public Builder useShardy(boolean use) {
+            this.useShardy = use;
+            return this;
+        }
+
+        /** Device ids, replica by replica: id of {@code [replica, partition]} at {@code replica * partitions + partition}. */
+        public Builder deviceAssignment(int... ids) {
+            int[] copy = ids.clone();
+            if (Arrays.stream(copy).anyMatch(id -> id < 0)
+                    || Arrays.stream(copy).distinct().count() != copy.length) {
+                throw new UsageException.BadArgument("the device assignment " + Arrays.toString(copy)
+                        + " must have each device id once, and none below 0");
+            }
+            this.deviceAssignment = copy;
+            return this;
+        }
+
+        /** How hard to optimise; the plugin's own default otherwise. */
+        public Builder optimizationLevel(OptimizationLevel level) {
+            this.optimizationLevel = level;
+            return this;
+        }
+
+        /** How hard to fit the program into memory; the plugin's own default otherwise. */
+        public Builder memoryFittingLevel(OptimizationLevel level) {
+            this.memoryFittingLevel = level;
+            return this;
+        }
+
+        /** A compiler option with a string value. */
+        public Builder compilerOption(String name, String value) {
+            return option(name, value);
+        }
+
+        /** A compiler option with a truth value. */
+        public Builder compilerOption(String name, boolean value) {
+            return option(name, value);
+        }
+
+        /** A compiler option with an integer value. */
+        public Builder compilerOption(String name, long value) {
+            return option(name, value);
+        }
+
+        /** A compiler option with a floating-point value. */
+        public Builder compilerOption(String name, double value) {
+            return option(name, value);
+        }
+
+        private Builder option(String name, Object value) {
+            if (name.isBlank()) {
+                throw new UsageException.BadArgument(
+                        "a compiler option needs a name, such as xla_embed_ir_in_executable");
+            }
+            compilerOptions.put(name, value);
+            return this;
+        }
+
+        private static int positive(String what, int count) {
+            if (count < 1) {
+                throw new UsageException.BadArgument(
+                        "the number of " + what + " is " + count + ": at least 1 is needed");
+            }
+            return count;
+        }
+    }
+
+    /** The serialized {@code CompileOptionsProto}. */
+    public byte[] toProto() {
+        return message(out -> {
+            out.writeByteArray(EXECUTABLE_BUILD_OPTIONS, message(this::buildOptions));
+            for (Map.Entry<String, Object> option : compilerOptions.entrySet()) {
+                out.writeByteArray(ENV_OPTION_OVERRIDES, message(entry -> {
+                    entry.writeString(1, option.getKey());
+                    entry.writeByteArray(2, message(value -> {
+                        switch (option.getValue()) {
+                            case String text -> value.writeString(1, text);
+                            case Boolean flag -> value.writeBool(2, flag);
+                            case Long number -> value.writeInt64(3, number);
+                            case Double number -> value.writeDouble(4, number);
+                            default -> throw new AssertionError(option);
+                        }
+                    }));
+                }));
+            }
+        });
+    }
+
+    private void buildOptions(CodedOutputStream out) throws IOException {
+        // -1: no particular device; 0 would name the first.
+        out.writeInt64(DEVICE_ORDINAL, -1);
+        out.writeInt64(NUM_REPLICAS, numReplicas);
+        out.writeInt64(NUM_PARTITIONS, numPartitions);
+        out.writeBool(USE_SPMD_PARTITIONING, useSpmd);
+        int[] assignment = deviceAssignment;
+        if (assignment != null) {
+            out.writeByteArray(DEVICE_ASSIGNMENT, message(proto -> {
+                proto.writeInt32(1, numReplicas);
+                proto.writeInt32(2, numPartitions);
+                for (int partition = 0; partition < numPartitions; partition++) {
+                    int column = partition;
+                    proto.writeByteArray(3, message(computation -> {
+                        computation.writeByteArray(1, message(ids -> {
+                            for (int replica = 0; replica < numReplicas; replica++) {
+                                ids.writeInt64NoTag(assignment[replica * numPartitions + column]);
+                            }
+                        }));
+                    }));
+                }
+            }));
+        }
+        out.writeBool(USE_SHARDY_PARTITIONER, useShardy);
+        if (optimizationLevel != null) {
+            out.writeEnum(OPTIMIZATION_LEVEL, optimizationLevel.number());
+        }
+        if (memoryFittingLevel != null) {
+            out.writeEnum(MEMORY_FITTING_LEVEL, memoryFittingLevel.number());
+        }
+    }
+
+    private interface Writer {
+        void write(CodedOutputStream out) throws IOException;
+    }
+
+    private static byte[] message(Writer writer) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        CodedOutputStream out = CodedOutputStream.newInstance(bytes);
+        try {
+            writer.write(out);
+            out.flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof CompileOptions that && Arrays.equals(toProto(), that.toProto());
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(toProto());
+    }
+
+    @Override
+    public String toString() {
+        return "CompileOptions[" + numReplicas + " replicas x " + numPartitions + " partitions"
+                + (optimizationLevel == null ? "" : ", " + optimizationLevel)
+                + (compilerOptions.isEmpty() ? "" : ", " + compilerOptions) + "]";
+    }
+}

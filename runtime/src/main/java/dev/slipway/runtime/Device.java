@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.abi.PJRT_Device_AddressableMemories_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_DefaultMemory_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_GetDescription_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_IsAddressable_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_LocalHardwareId_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_MemoryStats_Args;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A device of a client. It lives as long as the client and needs no closing. */
+public final class Device {
+
+    private final Client client;
+    private final long address;
+    private final DeviceDescription description;
+
+    Device(Client client, long address) {
+        this.client = client;
+        this.address = address;
+        try (Scratch scratch = Scratch.open()) {
+            MemorySegment args = PJRT_Device_GetDescription_Args.in(scratch);
+            PJRT_Device_GetDescription_Args.device(args, address);
+            client.api().call(PjrtFunction.PJRT_Device_GetDescription, args);
+            this.description =
+                    DeviceDescription.read(client.api(), PJRT_Device_GetDescription_Args.device_description(args));
+        }
+    }
+
+    /** The client whose device it is. */
+    public Client client() {
+        return client;
+    }
+
+    long address() {
+        return address;
+    }
+
+    /** What the plugin says of it. */
+    public DeviceDescription description() {
+        return description;
+    }
+
+    /** The device's number, as in device assignments. */
+    public int id() {
+        return description.id();
+    }
+
+    /** Whether this process can give it work. */
+    public boolean isAddressable() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_IsAddressable_Args.in(scratch);
+            PJRT_Device_IsAddressable_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_IsAddressable, args);
+            return PJRT_Device_IsAddressable_Args.is_addressable(args);
+        });
+    }
+
+    /** The number by which the operating system knows it. */
+    public int localHardwareId() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_LocalHardwareId_Args.in(scratch);
+            PJRT_Device_LocalHardwareId_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_LocalHardwareId, args);
+            return PJRT_Device_LocalHardwareId_Args.local_hardware_id(args);
+        });
+    }
+
+    /** The memories it reaches. */
+    public List<Memory> memories() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_AddressableMemories_Args.in(scratch);
+            PJRT_Device_AddressableMemories_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_AddressableMemories, args);
+            return Arrays.stream(Native.longs(
+                            PJRT_Device_AddressableMemories_Args.memories(args),
+                            PJRT_Device_AddressableMemories_Args.num_memories(args)))
+                    .mapToObj(memory -> new Memory(client, memory))
+                    .toList();
+        });
+    }
+
+    /** The memory where buffers go unless told otherwise. */
+    public Memory defaultMemory() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_DefaultMemory_Args.in(scratch);
+            PJRT_Device_DefaultMemory_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_DefaultMemory, args);
+            return new Memory(client, PJRT_Device_DefaultMemory_Args.memory(args));
+        });
+    }
+
+    /** The allocator's figures, in bytes or counts, by PJRT's names; only those that the plugin sets. */
+    public Map<String, Long> memoryStats() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_MemoryStats_Args.in(scratch);
+            PJRT_Device_MemoryStats_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_MemoryStats, args);
+            return stats(api, args);
+        });
+    }
+
+    private static Map<String, Long> stats(Api api, MemorySegment args) {
+        Map<String, Long> stats = new LinkedHashMap<>();
+        stats.put("bytes_in_use", PJRT_Device_MemoryStats_Args.bytes_in_use(args));
+        if (PJRT_Device_MemoryStats_Args.peak_bytes_in_use_is_set(args)) {
+            stats.put("peak_bytes_in_use", PJRT_Device_MemoryStats_Args.peak_bytes_in_use(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.num_allocs_is_set(args)) {
+            stats.put("num_allocs", PJRT_Device_MemoryStats_Args.num_allocs(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.largest_alloc_size_is_set(args)) {
+            stats.put("largest_alloc_size", PJRT_Device_MemoryStats_Args.largest_alloc_size(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.bytes_limit_is_set(args)) {
+            stats.put("bytes_limit", PJRT_Device_MemoryStats_Args.bytes_limit(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.bytes_reserved_is_set(args)) {
+            stats.put("bytes_reserved", PJRT_Device_MemoryStats_Args.bytes_reserved(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.peak_bytes_reserved_is_set(args)) {
+            stats.put("peak_bytes_reserved", PJRT_Device_MemoryStats_Args.peak_bytes_reserved(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.bytes_reservable_limit_is_set(args)) {
+            stats.put("bytes_reservable_limit", PJRT_Device_MemoryStats_Args.bytes_reservable_limit(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.largest_free_block_bytes_is_set(args)) {
+            stats.put("largest_free_block_bytes", PJRT_Device_MemoryStats_Args.largest_free_block_bytes(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.pool_bytes_is_set(args)) {
+            stats.put("pool_bytes", PJRT_Device_MemoryStats_Args.pool_bytes(args));
+        }
+        if (PJRT_Device_MemoryStats_Args.peak_pool_bytes_is_set(args)) {
+            stats.put("peak_pool_bytes", PJRT_Device_MemoryStats_Args.peak_pool_bytes(args));
+        }
+        if (api.minor() >= 113 && PJRT_Device_MemoryStats_Args.peak_allocated_bytes_is_set(args)) {
+            stats.put("peak_allocated_bytes", PJRT_Device_MemoryStats_Args.peak_allocated_bytes(args));
+        }
+        return stats;
+    }
+
+    @Override
+    public String toString() {
+        return description.debugString();
+    }
+}

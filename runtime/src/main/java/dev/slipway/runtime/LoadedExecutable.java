@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDevices_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Destroy_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Execute_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_GetExecutable_Args;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * An executable that a client has loaded: it runs on the devices it was compiled for, all at once. Threads may share it.
+ *
+ * <p>A parameter that the program marks as donated ({@code tf.aliasing_output}, {@code jax.buffer_donor}) is taken over by a run
+ * unless {@link ExecuteOptions#nonDonatable} has it: its buffer is then {@linkplain Buffer#isDeleted deleted}, and is still to be
+ * closed.
+ */
+public final class LoadedExecutable implements AutoCloseable {
+
+    private final Client client;
+    private final Handle handle;
+    private final Executable executable;
+    private final List<Device> devices;
+    private final int numOutputs;
+
+    LoadedExecutable(Client client, long address) {
+        this.client = client;
+        this.handle = new Handle(
+                "loaded executable", client.api(), address, client.handle(), this, (api, scratch, loaded) -> {
+                    MemorySegment args = PJRT_LoadedExecutable_Destroy_Args.in(scratch);
+                    PJRT_LoadedExecutable_Destroy_Args.executable(args, loaded);
+                    api.call(PjrtFunction.PJRT_LoadedExecutable_Destroy, args);
+                });
+        this.executable = handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_GetExecutable_Args.in(scratch);
+            PJRT_LoadedExecutable_GetExecutable_Args.loaded_executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_GetExecutable, args);
+            return new Executable(
+                    client.plugin(),
+                    PJRT_LoadedExecutable_GetExecutable_Args.executable(args),
+                    handle,
+                    client.platform());
+        });
+        this.devices = handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_AddressableDevices_Args.in(scratch);
+            PJRT_LoadedExecutable_AddressableDevices_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_AddressableDevices, args);
+            return Arrays.stream(Native.longs(
+                            PJRT_LoadedExecutable_AddressableDevices_Args.addressable_devices(args),
+                            PJRT_LoadedExecutable_AddressableDevices_Args.num_addressable_devices(args)))
+                    .mapToObj(client::device)
+                    .toList();
+        });
+        this.numOutputs = executable.numOutputs();
+    }
+
+    /** The client that loaded it. */
+    public Client client() {
+        return client;
+    }
+
+    /** What the compiler knows of it; it is closed with this. */
+    public Executable executable() {
+        return executable;
+    }
+
+    /** The devices of this process that it runs on, in the order of arguments and results. */
+    public List<Device> devices() {
+        return devices;
+    }
+
+    /**
+     * Runs on one device.
+     *
+     * @return the results, which may still be under way
+     */
+    public List<Buffer> execute(Buffer... arguments) {
+        return execute(List.of(List.of(arguments)), ExecuteOptions.defaults()).getFirst();
+    }
+
+    /**
+     * Runs on all devices.
+     *
+     * @param arguments for each of {@link #devices} the arguments, in order
+     * @return for each device the results, which may still be under way: their {@link Buffer#ready} tells
+     * @throws UsageException.BadArgument if there are not as many lists as devices, or they are not equally long
+     * @throws UsageException.Foreign if a buffer is another client's
+     * @throws StatusException if the plugin refuses the arguments
+     */
+    public List<List<Buffer>> execute(List<List<Buffer>> arguments, ExecuteOptions options) {
+        int expected = options.device().isPresent() ? 1 : devices.size();
+        if (arguments.size() != expected) {
+            throw new UsageException.BadArgument("arguments for " + arguments.size() + " devices were given, but '"
+                    + executable.name() + "' runs on " + expected);
+        }
+        int numArguments = arguments.getFirst().size();
+        for (List<Buffer> list : arguments) {
+            if (list.size() != numArguments) {
+                throw new UsageException.BadArgument(
+                        "device 0 gets " + numArguments + " arguments and another " + list.size() + ": each gets all");
+            }
+            for (Buffer buffer : list) {
+                if (buffer.client() != client) {
+                    throw new UsageException.Foreign(buffer + " belongs to another client");
+                }
+            }
+        }
+        if (client.isClosed()) {
+            throw new UsageException.Closed("the client of this executable is closed");
+        }
+        List<Handle> used = new ArrayList<>(numArguments * arguments.size());
+        try {
+            return handle.use((api, scratch, loaded) -> {
+                long lists = arguments.size();
+                MemorySegment argumentLists = scratch.allocate(lists * Long.BYTES, 8);
+                MemorySegment outputLists = scratch.allocate(lists * Long.BYTES, 8);
+                MemorySegment outputs = scratch.allocate(Math.max(1, lists * numOutputs * Long.BYTES), 8);
+                for (int d = 0; d < lists; d++) {
+                    MemorySegment list = scratch.allocate(Math.max(1, (long) numArguments * Long.BYTES), 8);
+                    int i = 0;
+                    for (Buffer buffer : arguments.get(d)) {
+                        list.setAtIndex(
+                                ValueLayout.JAVA_LONG, i++, buffer.handle().acquire());
+                        used.add(buffer.handle());
+                    }
+                    argumentLists.setAtIndex(ValueLayout.JAVA_LONG, d, list.address());
+                    outputLists.setAtIndex(
+                            ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
+                }
+                MemorySegment run = PJRT_ExecuteOptions.in(scratch);
+                PJRT_ExecuteOptions.launch_id(run, options.launchId());
+                if (!options.nonDonatable().isEmpty()) {
+                    long[] kept = options.nonDonatable().stream()
+                            .mapToLong(Integer::longValue)
+                            .sorted()
+                            .toArray();
+                    PJRT_ExecuteOptions.non_donatable_input_indices(
+                            run,
+                            scratch.allocateFrom(ValueLayout.JAVA_LONG, kept).address());
+                    PJRT_ExecuteOptions.num_non_donatable_input_indices(run, kept.length);
+                }
+                options.callLocation()
+                        .ifPresent(location -> PJRT_ExecuteOptions.call_location(
+                                run, scratch.allocateFrom(location).address()));
+                MemorySegment args = PJRT_LoadedExecutable_Execute_Args.in(scratch);
+                PJRT_LoadedExecutable_Execute_Args.executable(args, loaded);
+                PJRT_LoadedExecutable_Execute_Args.options(args, run.address());
+                PJRT_LoadedExecutable_Execute_Args.argument_lists(args, argumentLists.address());
+                PJRT_LoadedExecutable_Execute_Args.num_devices(args, lists);
+                PJRT_LoadedExecutable_Execute_Args.num_args(args, numArguments);
+                PJRT_LoadedExecutable_Execute_Args.output_lists(args, outputLists.address());
+                options.device()
+                        .ifPresent(device -> PJRT_LoadedExecutable_Execute_Args.execute_device(args, device.address()));
+                api.call(PjrtFunction.PJRT_LoadedExecutable_Execute, args);
+                List<List<Buffer>> results = new ArrayList<>();
+                for (int d = 0; d < lists; d++) {
+                    List<Buffer> list = new ArrayList<>(numOutputs);
+                    for (int i = 0; i < numOutputs; i++) {
+                        list.add(new Buffer(
+                                client, outputs.getAtIndex(ValueLayout.JAVA_LONG, (long) d * numOutputs + i)));
+                    }
+                    results.add(list);
+                }
+                return results;
+            });
+        } finally {
+            used.forEach(Handle::release);
+        }
+    }
+
+    /** Whether it was closed. */
+    public boolean isClosed() {
+        return handle.isClosed();
+    }
+
+    @Override
+    public void close() {
+        handle.close();
+        if (!executable.isClosed()) {
+            executable.close();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_Plugin_Attributes_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Plugin_Initialize_Args;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A PJRT plugin: a shared library that compiles for a kind of machine and, where one is there, runs on it.
+ *
+ * <p>A library is loaded and initialised once in a process and never unloaded, since its registries and threads outlive any
+ * handle; loading it again gives the same plugin. Variables of the C environment that it reads must be set before:
+ * {@link Environment}.
+ *
+ * {@snippet :
+ * Environment.set(Environment.DEVICELESS_TPU);
+ * Plugin tpu = Plugin.load(path);
+ * try (PluginTopology topology = tpu.topology("v5e:4x4", Map.of());
+ *         Executable executable = topology.compile(stablehlo, CompileOptions.of(o -> o.numPartitions(16)))) {
+ *     byte[] bytes = executable.serialize();
+ * }
+ * }
+ */
+public final class Plugin {
+
+    // The dynamic linker's own table of what is loaded is per process; this mirrors it.
+    private static final Map<Path, Plugin> LOADED = new ConcurrentHashMap<>();
+
+    private final Path path;
+    private final Api api;
+
+    private Plugin(Path path, Api api) {
+        this.path = path;
+        this.api = api;
+    }
+
+    /**
+     * Loads and initialises the plugin in a shared library.
+     *
+     * @throws PluginException.Missing if there is no such file
+     * @throws PluginException.NotAPlugin if it does not load or does not export {@code GetPjrtApi}
+     * @throws PluginException.Incompatible if its major version is not 0, or it is older than 0.57, where the table of functions
+     *     had another order
+     * @throws StatusException if its initialisation fails
+     */
+    public static Plugin load(Path library) {
+        Path path;
+        try {
+            path = library.toRealPath();
+        } catch (IOException e) {
+            throw new PluginException.Missing("no plugin at '" + library
+                    + "': give the path of a PJRT plugin's shared library, or a name to install");
+        }
+        return LOADED.computeIfAbsent(path, Plugin::open);
+    }
+
+    /** {@link #load(Path)} after setting variables of the C environment. */
+    public static Plugin load(Path library, Map<String, String> environment) {
+        Environment.set(environment);
+        return load(library);
+    }
+
+    private static Plugin open(Path path) {
+        if (!Files.isRegularFile(path)) {
+            throw new PluginException.NotAPlugin("'" + path + "' is not a file, so it is no PJRT plugin");
+        }
+        SymbolLookup symbols;
+        try {
+            symbols = SymbolLookup.libraryLookup(path, Arena.global());
+        } catch (IllegalArgumentException e) {
+            throw new PluginException.NotAPlugin(
+                    "'" + path + "' does not load as a shared library: " + loaderMessage(path, e), e);
+        }
+        MemorySegment entry = symbols.find("GetPjrtApi")
+                .orElseThrow(() -> new PluginException.NotAPlugin(
+                        "'" + path + "' exports no GetPjrtApi, so it is no PJRT plugin"));
+        long address;
+        try {
+            address = (long) Linker.nativeLinker()
+                    .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG))
+                    .invokeExact(entry);
+        } catch (Throwable e) {
+            throw Native.unchecked(e);
+        }
+        if (address == 0) {
+            throw new PluginException.NotAPlugin("GetPjrtApi of '" + path + "' returned nothing");
+        }
+        Api api = new Api(String.valueOf(path.getFileName()), address);
+        if (api.major() != 0 || api.minor() < 57) {
+            throw new PluginException.Incompatible("'" + path + "' speaks PJRT " + api.major() + "." + api.minor()
+                    + ": 0.57 or a later 0.x is needed");
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            api.call(PjrtFunction.PJRT_Plugin_Initialize, PJRT_Plugin_Initialize_Args.in(arena));
+        }
+        return new Plugin(path, api);
+    }
+
+    /** The JDK's message does not say what the loader said, so ask whether the file is an ELF at all. */
+    private static String loaderMessage(Path path, IllegalArgumentException e) {
+        try (var in = Files.newInputStream(path)) {
+            byte[] magic = in.readNBytes(4);
+            return magic.length == 4 && magic[0] == 0x7f && magic[1] == 'E'
+                    ? "it needs a library that is not there, or is of another machine (" + e.getMessage() + ")"
+                    : "it is not an ELF file";
+        } catch (IOException unreadable) {
+            throw new UncheckedIOException(unreadable);
+        }
+    }
+
+    /** The library's real path. */
+    public Path path() {
+        return path;
+    }
+
+    /** The version of the PJRT C API that the plugin was built with. */
+    public Version version() {
+        return new Version(api.major(), api.minor());
+    }
+
+    /** A version of the C API. */
+    public record Version(int major, int minor) {
+        @Override
+        public String toString() {
+            return major + "." + minor;
+        }
+    }
+
+    /** What the plugin says of itself: {@code xla_version}, {@code stablehlo_current_version} and the like. */
+    public Map<String, NamedValue> attributes() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment args = PJRT_Plugin_Attributes_Args.in(arena);
+            api.call(PjrtFunction.PJRT_Plugin_Attributes, args);
+            return Api.namedValues(
+                    PJRT_Plugin_Attributes_Args.attributes(args), PJRT_Plugin_Attributes_Args.num_attributes(args));
+        }
+    }
+
+    /** The extensions that the plugin has; numbers that this module does not know are left out. */
+    public Set<Extension> extensions() {
+        Set<Extension> found = EnumSet.noneOf(Extension.class);
+        for (Extension extension : Extension.values()) {
+            if (api.extensions().containsKey(extension.code())) {
+                found.add(extension);
+            }
+        }
+        return found;
+    }
+
+    /** Whether the plugin has the function of that C name, such as {@code PJRT_Buffer_Bitcast}. */
+    public boolean hasFunction(String name) {
+        for (PjrtFunction function : PjrtFunction.values()) {
+            if (function.name().equals(name)) {
+                return api.has(function);
+            }
+        }
+        throw new UsageException.BadArgument("the PJRT C API has no function '" + name + "'");
+    }
+
+    /**
+     * A client of the devices that are there.
+     *
+     * @param options as the plugin documents them; the CPU's {@code cpu_device_count} is an int64
+     */
+    public Client client(Map<String, NamedValue> options) {
+        return Client.create(this, options);
+    }
+
+    /** A client with default options. */
+    public Client client() {
+        return client(Map.of());
+    }
+
+    /**
+     * A machine that need not be there.
+     *
+     * @param name as the plugin spells it: {@code v5e:4x4}
+     * @param options as the plugin documents them: {@code num_slices}, {@code chips_per_host_bounds}, {@code target_config} ...
+     */
+    public PluginTopology topology(String name, Map<String, NamedValue> options) {
+        return PluginTopology.create(this, name, options);
+    }
+
+    /** A topology from {@link PluginTopology#serialize}. */
+    public PluginTopology topology(byte[] serialized) {
+        return PluginTopology.deserialize(this, serialized);
+    }
+
+    Api api() {
+        return api;
+    }
+
+    @Override
+    public String toString() {
+        return api.name() + " (PJRT " + version() + ")";
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_Program;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+
+/**
+ * A program to compile, or what a compiler made of one: StableHLO as text or bytecode ({@code mlir}), or an HLO module as a
+ * serialized proto ({@code hlo}, {@code hlo_with_config}).
+ */
+public final class Program {
+
+    /** {@code tensor<?x..>} outside a bound: plugins abort the process on it. */
+    private static final Pattern UNBOUNDED = Pattern.compile("tensor<[^>\"]*\\?[^>\"]*>");
+
+    private static final byte[] BYTECODE = {'M', 'L', (byte) 0xef, 'R'};
+
+    private final String format;
+    private final byte[] code;
+
+    private Program(String format, byte[] code) {
+        this.format = format;
+        this.code = code;
+    }
+
+    /**
+     * StableHLO text.
+     *
+     * @throws UsageException.BadArgument if it is empty, or has a dynamic dimension without a bound, at which plugins abort
+     */
+    public static Program stablehlo(String text) {
+        if (text.isBlank()) {
+            throw new UsageException.BadArgument("the program is empty: StableHLO text with a @main is needed");
+        }
+        int at = text.indexOf('?');
+        if (at >= 0) {
+            var matcher = UNBOUNDED.matcher(text);
+            while (matcher.find()) {
+                // A bound is given behind the shape: tensor<?xf32, #stablehlo.bounds<4>>
+                if (!matcher.group().contains("#")) {
+                    throw new UsageException.BadArgument("the program has the dynamic type " + matcher.group()
+                            + ", at which plugins abort: give the dimension a size, or a bound");
+                }
+            }
+        }
+        return new Program("mlir", text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * StableHLO as MLIR bytecode, or its text in UTF-8.
+     *
+     * @throws UsageException.BadArgument if it is empty
+     */
+    public static Program stablehlo(byte[] bytes) {
+        if (bytes.length >= BYTECODE.length && startsWithBytecode(bytes)) {
+            return new Program("mlir", bytes.clone());
+        }
+        return stablehlo(new String(bytes, StandardCharsets.UTF_8));
+    }
+
+    /** A program in a format of the plugin's, as {@code hlo}: the plugin checks it. */
+    public static Program of(String format, byte[] code) {
+        return new Program(format, code.clone());
+    }
+
+    private static boolean startsWithBytecode(byte[] bytes) {
+        for (int i = 0; i < BYTECODE.length; i++) {
+            if (bytes[i] != BYTECODE[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** {@code mlir}, {@code hlo} or {@code hlo_with_config}. */
+    public String format() {
+        return format;
+    }
+
+    /** The bytes. */
+    public byte[] code() {
+        return code.clone();
+    }
+
+    MemorySegment write(SegmentAllocator allocator) {
+        MemorySegment program = PJRT_Program.in(allocator);
+        PJRT_Program.code(program, Native.bytes(allocator, code).address());
+        PJRT_Program.code_size(program, code.length);
+        PJRT_Program.format(program, Native.utf8(allocator, format).address());
+        PJRT_Program.format_size(program, format.length());
+        return program;
+    }
+}
