@@ -237,6 +237,11 @@ public final class Mesh {
         return false;
     }
 
+    /** What talking along each axis costs, in the order of the axes. */
+    public List<AxisCost> axisCosts() {
+        return axes().stream().map(axis -> AxisCost.of(this, axis)).toList();
+    }
+
     /** The mesh as the Shardy dialect writes it: {@code <["data"=2, "model"=4]>}. */
     public String sdyText() {
         return IntStream.range(0, shape.size())

@@ -112,13 +112,13 @@ class ReferenceMeshTest {
         }
     }
 
-    private static List<Integer> ints(JsonNode array) {
+    static List<Integer> ints(JsonNode array) {
         return IntStream.range(0, array.size())
                 .mapToObj(i -> array.get(i).intValue())
                 .toList();
     }
 
-    private static List<String> strings(JsonNode array) {
+    static List<String> strings(JsonNode array) {
         return IntStream.range(0, array.size())
                 .mapToObj(i -> array.get(i).stringValue())
                 .toList();

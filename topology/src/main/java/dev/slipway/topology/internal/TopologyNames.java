@@ -13,8 +13,10 @@ import dev.slipway.topology.Wrap;
 import dev.slipway.topology.internal.ChipCatalogue.Entry;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -197,16 +199,30 @@ public final class TopologyNames {
             }
         }
         String text = name.toLowerCase(Locale.ROOT);
-        List<String> candidates = new ArrayList<>(catalogue.machines().keySet());
+        // Spellings by the machine they stand for, so that no machine is offered twice; canonical ones come first.
+        Map<String, List<String>> spellings = new LinkedHashMap<>();
         for (Entry entry : catalogue.entries().values()) {
             for (int size : sizes(entry)) {
-                candidates.add(entry.chip().name() + "-" + size);
-                entry.aliases().forEach(alias -> candidates.add(alias + "-" + size));
+                String canonical = entry.chip().name() + "-" + size;
+                List<String> names = spellings.computeIfAbsent(canonical, c -> new ArrayList<>(List.of(c)));
+                entry.aliases().forEach(alias -> names.add(alias + "-" + size));
             }
         }
-        return candidates.stream()
-                .sorted(Comparator.<String>comparingInt(c -> distance(text, c)).thenComparingInt(String::length))
+        catalogue
+                .machines()
+                .forEach((machine, canonical) -> spellings
+                        .computeIfAbsent(canonical, c -> new ArrayList<>())
+                        .add(machine));
+        record Candidate(String name, int distance) {}
+        return spellings.values().stream()
+                .map(names -> names.stream()
+                        .map(n -> new Candidate(n, distance(text, n)))
+                        .min(Comparator.comparingInt(Candidate::distance))
+                        .orElseThrow())
+                .sorted(Comparator.comparingInt(Candidate::distance)
+                        .thenComparingInt(c -> c.name().length()))
                 .limit(3)
+                .map(Candidate::name)
                 .toList();
     }
 

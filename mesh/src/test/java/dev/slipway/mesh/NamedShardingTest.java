@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.mesh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.slipway.topology.Topologies;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import tools.jackson.databind.JsonNode;
+
+/** Shardings against what JAX answers; {@code sharding_cases.json} says how its cases were made. */
+class NamedShardingTest {
+    @TestFactory
+    List<DynamicTest> everyAnswerOfJax() throws IOException {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (JsonNode c : ReferenceMeshTest.cases("sharding_cases.json")) {
+            String name = c.get("spec_text").stringValue() + " on " + c.get("axes") + c.get("mesh");
+            tests.add(DynamicTest.dynamicTest(name, () -> check(c)));
+        }
+        assertThat(tests).hasSize(240);
+        return tests;
+    }
+
+    private static void check(JsonNode c) {
+        List<Integer> sizes = ReferenceMeshTest.ints(c.get("mesh"));
+        int devices = sizes.stream().reduce(1, (a, b) -> a * b);
+        Mesh mesh = Mesh.of(
+                Topologies.resolve("cpu-" + devices),
+                new MeshSpec(ReferenceMeshTest.strings(c.get("axes")), new MeshShape.Plain(sizes)));
+        PartitionSpec spec = new PartitionSpec(
+                c.get("spec").values().stream().map(ReferenceMeshTest::strings).toList());
+        NamedSharding sharding = NamedSharding.of(mesh, spec);
+        List<Long> shape = longs(c.get("shape"));
+
+        assertThat(spec).hasToString(c.get("spec_text").stringValue());
+        assertThat(sharding.isFullyReplicated()).isEqualTo(c.get("replicated").booleanValue());
+        assertThat(sharding.hloText(shape.size())).isEqualTo(c.get("hlo").stringValue());
+        assertThat(sharding.sdyText(shape.size()).replace("@mesh", "mesh" + mesh.sdyText()))
+                .isEqualTo(c.get("sdy").stringValue());
+        if (c.has("error")) {
+            assertThatThrownBy(() -> sharding.shards(shape)).isInstanceOf(ShardingException.class);
+            return;
+        }
+        List<Long> shardShape = longs(c.get("shard_shape"));
+        assertThat(sharding.shardShape(shape)).isEqualTo(shardShape);
+        assertThat(sharding.shards(shape))
+                .containsExactlyElementsOf(IntStream.range(0, devices)
+                        .mapToObj(i -> new Shard(i, longs(c.get("starts").get(i)), shardShape))
+                        .toList());
+    }
+
+    private static List<Long> longs(JsonNode array) {
+        return array.values().stream().map(JsonNode::longValue).toList();
+    }
+
+    private final Mesh mesh = Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(List.of("data", "model"), 2, 4));
+
+    @Test
+    void aDimensionThatDoesNotDivideIsNamedWithItsAxis() {
+        NamedSharding sharding = NamedSharding.of(mesh, PartitionSpec.of(null, "model"));
+        assertThatThrownBy(() -> sharding.shardShape(List.of(8L, 9L)))
+                .isInstanceOf(ShardingException.class)
+                .hasMessage(
+                        "Dimension 1 of a tensor of shape [8, 9] has size 9, which does not divide by 4: the size of"
+                                + " axis \"model\" (4)");
+    }
+
+    @Test
+    void anAxisThatTheMeshDoesNotHaveIsRefused() {
+        assertThatThrownBy(() -> NamedSharding.of(mesh, PartitionSpec.of("fsdp")))
+                .isInstanceOf(ShardingException.class)
+                .hasMessage("Axis \"fsdp\" of P('fsdp',) is not one of the mesh's, (data=2, model=4)");
+    }
+
+    @Test
+    void anAxisCanDivideOneDimensionOnly() {
+        assertThatThrownBy(() -> PartitionSpec.of("data", "data"))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("Axis \"data\" comes twice");
+    }
+
+    @Test
+    void aTensorOfFewerDimensionsThanTheSpecIsRefused() {
+        NamedSharding sharding = NamedSharding.of(mesh, PartitionSpec.of("data", null, "model"));
+        assertThatThrownBy(() -> sharding.hloText(2))
+                .isInstanceOf(ShardingException.class)
+                .hasMessage("P('data', None, 'model') speaks of 3 dimensions, but the tensor has 2");
+    }
+
+    @Test
+    void textThatIsNoSpecIsRefused() {
+        assertThatThrownBy(() -> PartitionSpec.parse("P('data' 'model')"))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("expected one like");
+    }
+}
