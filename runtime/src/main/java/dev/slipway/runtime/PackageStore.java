@@ -282,7 +282,8 @@ public final class PackageStore {
         }
         if (text.contains("no matching distribution") || text.contains("could not find a version")) {
             return new PackageException.Unreachable("pip's package index has no " + wheel.name() + " " + wheel.version()
-                    + " for " + wheel.platform() + ": use an index that has it (pip config list shows which is used)");
+                    + " for " + wheel.platform() + ", or cannot be reached: check the network and which index is used"
+                    + " (pip config list)");
         }
         String last = output.lines().filter(line -> !line.isBlank()).reduce("no output", (first, second) -> second);
         return new PackageException.Unreachable("pip could not fetch " + wheel.name() + " " + wheel.version() + " ("

@@ -3,6 +3,7 @@ package dev.slipway.runtime;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -210,12 +211,52 @@ public abstract sealed class StatusException extends PjrtException {
         }
     }
 
-    /** The TPU compiler's answer to a program that does not fit the chip's memory. */
+    /**
+     * The TPU compiler's answer to a program that does not fit the chip's memory, with the figures that its message gives, in
+     * bytes (it rounds them to hundredths of a GiB).
+     */
     public static final class CompileTimeHbmOom extends ResourceExhausted {
         private static final long serialVersionUID = 1L;
 
+        private static final String SIZE = "([\\d.]+)([KMGT]?)";
+        private static final Pattern NEEDED = Pattern.compile("(?:\\(" + SIZE + "\\) exceeds|[Uu]sed " + SIZE + " of)");
+        private static final Pattern AVAILABLE = Pattern.compile("(?:available HBM \\(| of )" + SIZE);
+        private static final Pattern PROGRAM = Pattern.compile("program\\s+" + SIZE);
+        private static final Pattern ARGUMENTS = Pattern.compile("arguments\\s+" + SIZE);
+
         CompileTimeHbmOom(String message, Map<String, byte[]> payloads) {
             super(message, payloads);
+        }
+
+        /** What the program needs. */
+        public OptionalLong used() {
+            return figure(NEEDED);
+        }
+
+        /** What the chip has for it. */
+        public OptionalLong available() {
+            return figure(AVAILABLE);
+        }
+
+        /** What the program needs apart from its arguments, where the message says. */
+        public OptionalLong program() {
+            return figure(PROGRAM);
+        }
+
+        /** What the arguments need, where the message says. */
+        public OptionalLong arguments() {
+            return figure(ARGUMENTS);
+        }
+
+        private OptionalLong figure(Pattern pattern) {
+            Matcher matcher = pattern.matcher(String.valueOf(getMessage()));
+            if (!matcher.find()) {
+                return OptionalLong.empty();
+            }
+            int group = matcher.group(1) != null ? 1 : 3;
+            int unit = "KMGT".indexOf(matcher.group(group + 1))
+                    + (matcher.group(group + 1).isEmpty() ? 0 : 1);
+            return OptionalLong.of(Math.round(Double.parseDouble(matcher.group(group)) * (1L << (10 * unit))));
         }
     }
 }

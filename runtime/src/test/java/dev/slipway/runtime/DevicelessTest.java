@@ -48,7 +48,10 @@ class DevicelessTest {
                 """;
         try (PluginTopology topology = TestPlugins.tpu().topology("v5e:2x2", Map.of())) {
             assertThatThrownBy(() -> topology.compile(Program.stablehlo(large), CompileOptions.defaults()))
-                    .isInstanceOf(StatusException.CompileTimeHbmOom.class);
+                    .isInstanceOfSatisfying(StatusException.CompileTimeHbmOom.class, e -> {
+                        assertThat(e.available()).hasValue((long) (15.75 * (1L << 30)));
+                        assertThat(e.used().orElseThrow()).isGreaterThan(70L << 30);
+                    });
         }
     }
 
