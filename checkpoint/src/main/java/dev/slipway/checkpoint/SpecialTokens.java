@@ -11,11 +11,9 @@ import java.util.OptionalInt;
  * @param eos what ends one
  * @param pad what fills a batch
  * @param stops all ids after which a model has said what it had to say, {@code eos} first
- * @param addBos whether prompts are to begin with {@code bos}
  */
-public record SpecialTokens(
-        OptionalInt bos, OptionalInt eos, OptionalInt pad, ImmutableSet<Integer> stops, boolean addBos) {
+public record SpecialTokens(OptionalInt bos, OptionalInt eos, OptionalInt pad, ImmutableSet<Integer> stops) {
     /** Where a model says nothing of its tokens. */
     public static final SpecialTokens NONE =
-            new SpecialTokens(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty(), ImmutableSet.of(), false);
+            new SpecialTokens(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty(), ImmutableSet.of());
 }

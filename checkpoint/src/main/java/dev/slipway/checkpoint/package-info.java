@@ -21,7 +21,18 @@
  * <tr><th>on disk</th><th>models</th><th>numbers</th></tr>
  * <tr><td>GGUF 2 and 3</td><td>llama (and Mistral, Mixtral, SmolLM), qwen2, qwen3, qwen3moe, gemma, gemma2, gemma3, phi3,
  *     starcoder2, gpt2, olmo2</td><td>F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K</td></tr>
+ * <tr><td>Hugging Face folder: {@code config.json}, safetensors, sharded or not; or {@code config.json} alone</td>
+ *     <td>llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi3, starcoder2, gpt2,
+ *     olmo2</td><td>F64, F32, F16, BF16</td></tr>
+ * <tr><td>AXLearn folder: {@code model.json}, {@code params.safetensors}</td><td>fuji and its like</td><td>the
+ *     same</td></tr>
+ * <tr><td>nothing: {@link dev.slipway.checkpoint.Presets}</td><td>Llama 3, fuji</td><td>no weights</td></tr>
  * </table>
+ *
+ * <p>Tokenizers are byte-level BPE and SentencePiece's BPE, from GGUF's metadata or {@code tokenizer.json}. Chat templates
+ * are Jinja, of which the part is run that models' templates use.
+ *
+ * <p>Models with LongRoPE are offered up to the context that they were first made for, where they are exact.
  *
  * <table><caption>Errors</caption>
  * <tr><th>type</th><th>when</th></tr>

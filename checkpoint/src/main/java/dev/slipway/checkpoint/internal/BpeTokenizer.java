@@ -4,7 +4,6 @@ package dev.slipway.checkpoint.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.checkpoint.Detokenizer;
-import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import java.util.Comparator;
 import java.util.List;
@@ -19,16 +18,21 @@ public final class BpeTokenizer implements Tokenizer {
     private final Vocabulary vocabulary;
     private final TextPipeline pipeline;
     private final Bpe bpe;
-    private final SpecialTokens specials;
+    private final OptionalInt beginning;
 
     /** Added tokens by their first character, longest first. */
     private final Map<Character, List<AddedToken>> added;
 
-    BpeTokenizer(Vocabulary vocabulary, TextPipeline pipeline, Bpe bpe, SpecialTokens specials) {
+    /**
+     * A tokenizer.
+     *
+     * @param beginning what prompts begin with
+     */
+    BpeTokenizer(Vocabulary vocabulary, TextPipeline pipeline, Bpe bpe, OptionalInt beginning) {
         this.vocabulary = vocabulary;
         this.pipeline = pipeline;
         this.bpe = bpe;
-        this.specials = specials;
+        this.beginning = beginning;
         this.added = vocabulary.added().stream()
                 .sorted(Comparator.comparingInt(
                         (AddedToken token) -> -token.content().length()))
@@ -48,12 +52,11 @@ public final class BpeTokenizer implements Tokenizer {
     @Override
     public ImmutableIntArray encodePrompt(String text) {
         ImmutableIntArray ids = encode(text);
-        OptionalInt bos = specials.bos();
-        if (!specials.addBos() || bos.isEmpty() || (!ids.isEmpty() && ids.get(0) == bos.getAsInt())) {
+        if (beginning.isEmpty() || (!ids.isEmpty() && ids.get(0) == beginning.getAsInt())) {
             return ids;
         }
         return ImmutableIntArray.builder(ids.length() + 1)
-                .add(bos.getAsInt())
+                .add(beginning.getAsInt())
                 .addAll(ids)
                 .build();
     }

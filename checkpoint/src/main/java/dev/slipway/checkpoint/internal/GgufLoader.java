@@ -57,7 +57,7 @@ final class GgufLoader {
     private GgufLoader(Gguf gguf, String arch) {
         this.gguf = gguf;
         this.arch = arch;
-        this.weights = new Weights(gguf.file(), gguf.tensors());
+        this.weights = new Weights(gguf.file(), gguf.tensors(), ImmutableMap.of());
     }
 
     static OpenCheckpoint open(Path file, Arena arena) {
@@ -360,16 +360,11 @@ final class GgufLoader {
                 stops.add(i);
             }
         }
-        boolean sentencePiece = gguf.string("tokenizer.ggml.model").orElse("").equals("llama");
         return new SpecialTokens(
                 id("tokenizer.ggml.bos_token_id", tokens),
                 eos,
                 id("tokenizer.ggml.padding_token_id", tokens),
-                stops.build(),
-                gguf.flag("tokenizer.ggml.add_bos_token")
-                        .orElse(sentencePiece
-                                || TextPipeline.beginsWithBos(
-                                        gguf.string("tokenizer.ggml.pre").orElse(""))));
+                stops.build());
     }
 
     private OptionalInt id(String key, List<String> tokens) {
@@ -379,6 +374,11 @@ final class GgufLoader {
                     .formatted(gguf.file(), key, id.get(), tokens.size()));
         }
         return id.map(OptionalInt::of).orElseGet(OptionalInt::empty);
+    }
+
+    /** What prompts begin with, if with anything; files of some kinds leave it to the reader to know. */
+    private OptionalInt beginning(SpecialTokens specials, boolean otherwise) {
+        return gguf.flag("tokenizer.ggml.add_bos_token").orElse(otherwise) ? specials.bos() : OptionalInt.empty();
     }
 
     private Tokenizer tokenizer(List<String> tokens, SpecialTokens specials) {
@@ -405,7 +405,7 @@ final class GgufLoader {
                         vocabulary,
                         TextPipeline.ggufByteLevel(gguf.file(), pre),
                         Bpe.byteLevel(vocabulary, merges, TextPipeline.wholeWordsFirst(pre)),
-                        specials);
+                        beginning(specials, TextPipeline.beginsWithBos(pre)));
             }
             case "llama" -> {
                 List<Double> scores =
@@ -418,7 +418,7 @@ final class GgufLoader {
                                 vocabulary,
                                 scores,
                                 gguf.integer("tokenizer.ggml.unknown_token_id").orElse(-1)),
-                        specials);
+                        beginning(specials, true));
             }
             default ->
                 throw new UnsupportedModelException(

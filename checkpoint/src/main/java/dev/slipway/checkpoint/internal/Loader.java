@@ -29,10 +29,29 @@ public final class Loader {
     }
 
     private static OpenCheckpoint open(Path path, Arena arena) {
-        if (Files.isRegularFile(path)) {
-            return GgufLoader.open(path, arena);
+        if (Files.isDirectory(path)) {
+            if (Files.isRegularFile(path.resolve("config.json"))) {
+                return HuggingFaceLoader.openFolder(path, arena);
+            }
+            if (Files.isRegularFile(path.resolve("model.json"))) {
+                return AxlearnLoader.open(path, arena);
+            }
+            throw new CheckpointException(
+                    "%s is no model folder: it has neither config.json (Hugging Face) nor model.json (AXLearn)"
+                            .formatted(path));
         }
-        throw new CheckpointException("there is no file or folder %s".formatted(path));
+        if (!Files.exists(path)) {
+            throw new CheckpointException("there is no file or folder %s".formatted(path));
+        }
+        if (path.toString().endsWith(".json")) {
+            return HuggingFaceLoader.openConfig(path, arena);
+        }
+        if (path.toString().endsWith(".safetensors")) {
+            throw new CheckpointException(
+                    "%s has weights, but not what they are of; give the folder with config.json beside it"
+                            .formatted(path));
+        }
+        return GgufLoader.open(path, arena);
     }
 
     /** A number of layers, if it can be one. */

@@ -2,6 +2,7 @@
 package dev.slipway.checkpoint.internal;
 
 import dev.slipway.checkpoint.Detokenizer;
+import dev.slipway.checkpoint.internal.TextPipeline.Decoding.LeadingSpace;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -38,7 +39,12 @@ final class TextDetokenizer implements Detokenizer {
                 // a token that only looks like a byte
             }
         }
-        return begin(release() + token.replace(TextPipeline.SPACE, " "));
+        String text = token.replace(TextPipeline.SPACE, " ");
+        if (!begun && held.size() == 0 && rules.leading() == LeadingSpace.DROPPED_IN_FIRST_TOKEN) {
+            text = token.replace(TextPipeline.SPACE, "");
+            begun = true;
+        }
+        return begin(release() + text);
     }
 
     @Override
@@ -53,7 +59,7 @@ final class TextDetokenizer implements Detokenizer {
             return text;
         }
         begun = true;
-        return rules.dropFirstSpace() && text.startsWith(" ") ? text.substring(1) : text;
+        return rules.leading() == LeadingSpace.ONE_DROPPED && text.startsWith(" ") ? text.substring(1) : text;
     }
 
     private String release() {

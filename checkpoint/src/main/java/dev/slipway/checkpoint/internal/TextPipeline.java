@@ -44,9 +44,19 @@ record TextPipeline(
         /**
          * Tokens are text with {@link #SPACE} for a space, and {@code <0x00>} to {@code <0xFF>} for bytes.
          *
-         * @param dropFirstSpace whether one space at the very beginning was put there by the tokenizer
+         * @param leading what becomes of a space at the very beginning, which the tokenizer may have put there
          */
-        record Text(boolean byteFallback, boolean dropFirstSpace) implements Decoding {}
+        record Text(boolean byteFallback, LeadingSpace leading) implements Decoding {}
+
+        /** What becomes of a space at the very beginning. */
+        enum LeadingSpace {
+            /** It stays. */
+            KEPT,
+            /** One goes. */
+            ONE_DROPPED,
+            /** All go that are in the first token. */
+            DROPPED_IN_FIRST_TOKEN
+        }
     }
 
     /** What becomes of the matches of a pattern. */
@@ -127,7 +137,11 @@ record TextPipeline(
             normalizers.add(text -> text.isEmpty() ? text : SPACE + text);
         }
         normalizers.add(text -> text.replace(" ", SPACE));
-        return new TextPipeline(normalizers.build(), ImmutableList.of(), new Decoding.Text(true, addSpacePrefix));
+        return new TextPipeline(
+                normalizers.build(),
+                ImmutableList.of(),
+                new Decoding.Text(
+                        true, addSpacePrefix ? Decoding.LeadingSpace.ONE_DROPPED : Decoding.LeadingSpace.KEPT));
     }
 
     String normalize(String text) {

@@ -17,10 +17,17 @@ import java.util.Map;
 final class Weights {
     private final Path file;
     private final Map<String, StoredTensor> tensors;
+    private final Map<String, String> unread;
 
-    Weights(Path file, Map<String, StoredTensor> tensors) {
+    /**
+     * The tensors of a file or folder.
+     *
+     * @param unread those of a type that is not read, with the type's name
+     */
+    Weights(Path file, Map<String, StoredTensor> tensors, Map<String, String> unread) {
         this.file = file;
         this.tensors = tensors;
+        this.unread = unread;
     }
 
     /** How a format stores a weight. */
@@ -60,6 +67,11 @@ final class Weights {
      */
     StoredTensor get(String name, long... shape) {
         StoredTensor tensor = tensors.get(name);
+        if (tensor == null && unread.containsKey(name)) {
+            throw new UnsupportedModelException(
+                    "%s: tensor %s is of type %s; F64, F32, F16 and BF16 are read: convert it"
+                            .formatted(file, name, unread.get(name)));
+        }
         if (tensor == null) {
             throw new CheckpointException(
                     "%s has no tensor %s, which its configuration asks for; the file is incomplete or of another model"

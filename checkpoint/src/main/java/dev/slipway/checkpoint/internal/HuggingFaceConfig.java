@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint.internal;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import dev.slipway.checkpoint.UnsupportedModelException;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Activation;
+import dev.slipway.lowering.DecoderConfig.Attention;
+import dev.slipway.lowering.DecoderConfig.FeedForward;
+import dev.slipway.lowering.DecoderConfig.Layer;
+import dev.slipway.lowering.DecoderConfig.Norm;
+import dev.slipway.lowering.DecoderConfig.NormPlacement;
+import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import dev.slipway.lowering.DecoderConfig.Scaling;
+import java.util.List;
+import java.util.Optional;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Reads {@code config.json} as Hugging Face's Transformers does: the same fields, in their old and new spellings, with the
+ * same values where a field is absent.
+ */
+final class HuggingFaceConfig {
+    /** {@code model_type} values that are read. */
+    static final ImmutableSet<String> MODEL_TYPES = ImmutableSet.of(
+            "llama",
+            "mistral",
+            "mixtral",
+            "qwen2",
+            "qwen3",
+            "qwen3_moe",
+            "gemma",
+            "gemma2",
+            "gemma3_text",
+            "phi3",
+            "starcoder2",
+            "gpt2",
+            "olmo2");
+
+    private static final ImmutableSet<String> TIED_BY_DEFAULT =
+            ImmutableSet.of("gemma", "gemma2", "gemma3_text", "starcoder2", "gpt2");
+
+    private final Json json;
+    private final String type;
+    private final int width;
+    private final int depth;
+    private final int heads;
+    private final int headDim;
+
+    private HuggingFaceConfig(Json json, String type) {
+        this.json = json;
+        this.type = type;
+        boolean gpt2 = type.equals("gpt2");
+        width = json.requiredInteger(gpt2 ? "n_embd" : "hidden_size");
+        depth = Loader.depth(json.file(), json.requiredInteger(gpt2 ? "n_layer" : "num_hidden_layers"));
+        heads = json.requiredInteger(gpt2 ? "n_head" : "num_attention_heads");
+        int otherwise = switch (type) {
+            case "gemma", "gemma2", "gemma3_text" -> 256;
+            case "qwen3" -> 128;
+            default -> width / Math.max(1, heads);
+        };
+        headDim = json.integer("head_dim").orElse(otherwise);
+    }
+
+    static DecoderConfig read(Json json) {
+        String type = json.requiredString("model_type");
+        if (!MODEL_TYPES.contains(type)) {
+            throw new UnsupportedModelException("%s is of a model of type %s; supported are %s"
+                    .formatted(json.file(), type, String.join(", ", MODEL_TYPES)));
+        }
+        HuggingFaceConfig config = new HuggingFaceConfig(json, type);
+        return type.equals("gpt2") ? config.gpt2() : config.rotating();
+    }
+
+    private DecoderConfig gpt2() {
+        if (json.flag("scale_attn_by_inverse_layer_idx").orElse(false)) {
+            throw unsupported("scale_attn_by_inverse_layer_idx", "true");
+        }
+        double scale = json.flag("scale_attn_weights").orElse(true) ? 1 / Math.sqrt(headDim) : 1;
+        return new DecoderConfig(
+                type,
+                json.requiredInteger("vocab_size"),
+                width,
+                json.requiredInteger("n_positions"),
+                new Attention(heads, heads, headDim, scale, true, true, QueryKeyNorm.NONE, 0),
+                DecoderConfig.repeat(Layer.full(Rotary.NONE), depth),
+                new FeedForward.Plain(
+                        json.integer("n_inner").orElse(Math.multiplyExact(4, width)),
+                        activation(json.string("activation_function").orElse("gelu_new")),
+                        true),
+                new Norm(Norm.Kind.LAYER, json.number("layer_norm_epsilon").orElse(1e-5), false),
+                NormPlacement.BEFORE,
+                true,
+                1,
+                tied(),
+                0);
+    }
+
+    private DecoderConfig rotating() {
+        boolean gemma = type.startsWith("gemma");
+        return new DecoderConfig(
+                type,
+                json.requiredInteger("vocab_size"),
+                width,
+                maxPositions(),
+                attention(),
+                layers(),
+                feedForward(),
+                norm(),
+                switch (type) {
+                    case "gemma2", "gemma3_text" -> NormPlacement.AROUND;
+                    case "olmo2" -> NormPlacement.AFTER;
+                    default -> NormPlacement.BEFORE;
+                },
+                false,
+                gemma ? Math.sqrt(width) : 1,
+                tied(),
+                json.number("final_logit_softcapping").orElse(0.0));
+    }
+
+    /** LongRoPE's short factors hold up to the original context; what they are exact for is what is offered. */
+    private int maxPositions() {
+        int positions = json.requiredInteger("max_position_embeddings");
+        return isLongRope() ? Math.min(positions, originalPositions(ropeParameters("full_attention"))) : positions;
+    }
+
+    private Attention attention() {
+        boolean outputBias = switch (type) {
+            case "starcoder2" -> json.flag("use_bias").orElse(true);
+            case "llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "olmo2" ->
+                json.flag("attention_bias").orElse(false);
+            default -> false;
+        };
+        QueryKeyNorm norm = switch (type) {
+            case "olmo2" -> QueryKeyNorm.ALL_HEADS;
+            case "qwen3", "qwen3_moe", "gemma3_text" -> QueryKeyNorm.PER_HEAD;
+            default -> QueryKeyNorm.NONE;
+        };
+        double divisor = switch (type) {
+            case "gemma2", "gemma3_text" -> json.number("query_pre_attn_scalar").orElse(256.0);
+            default -> (double) headDim;
+        };
+        return new Attention(
+                heads,
+                json.integer("num_key_value_heads").orElse(heads),
+                headDim,
+                1 / Math.sqrt(divisor),
+                outputBias || type.equals("qwen2"),
+                outputBias,
+                norm,
+                json.number("attn_logit_softcapping").orElse(0.0));
+    }
+
+    private FeedForward feedForward() {
+        Activation activation = switch (type) {
+            // the models' "gelu" was always meant to be the tanh form
+            case "gemma", "gemma2", "gemma3_text" ->
+                activation(json.string("hidden_activation").orElse("gelu_pytorch_tanh"));
+            default -> activation(json.string("hidden_act").orElse("silu"));
+        };
+        return switch (type) {
+            case "qwen3_moe" -> {
+                if (json.integer("decoder_sparse_step").orElse(1) != 1
+                        || !json.list("mlp_only_layers").isEmpty()) {
+                    throw unsupported("decoder_sparse_step or mlp_only_layers", "a mix of sparse and dense layers");
+                }
+                yield new FeedForward.Experts(
+                        json.requiredInteger("moe_intermediate_size"),
+                        activation,
+                        json.integer("num_experts")
+                                .or(() -> json.integer("num_local_experts"))
+                                .orElse(128),
+                        json.integer("num_experts_per_tok").orElse(8),
+                        json.flag("norm_topk_prob").orElse(false));
+            }
+            case "mixtral" ->
+                new FeedForward.Experts(
+                        json.requiredInteger("intermediate_size"),
+                        activation,
+                        json.integer("num_local_experts").orElse(8),
+                        json.integer("num_experts_per_tok").orElse(2),
+                        true);
+            case "starcoder2" ->
+                new FeedForward.Plain(
+                        json.requiredInteger("intermediate_size"),
+                        activation,
+                        json.flag("use_bias").orElse(true));
+            default ->
+                new FeedForward.Gated(
+                        json.requiredInteger("intermediate_size"),
+                        activation,
+                        type.equals("llama") && json.flag("mlp_bias").orElse(false));
+        };
+    }
+
+    private Norm norm() {
+        if (type.equals("starcoder2")) {
+            return new Norm(Norm.Kind.LAYER, json.number("norm_epsilon").orElse(1e-5), false);
+        }
+        double otherwise = type.equals("phi3") || type.equals("olmo2") || type.equals("mixtral") ? 1e-5 : 1e-6;
+        return new Norm(Norm.Kind.RMS, json.number("rms_norm_eps").orElse(otherwise), type.startsWith("gemma"));
+    }
+
+    private boolean tied() {
+        return json.flag("tie_word_embeddings").orElse(TIED_BY_DEFAULT.contains(type));
+    }
+
+    private static Activation known(String name) {
+        return switch (name) {
+            case "silu", "swish" -> Activation.SILU;
+            case "gelu" -> Activation.GELU;
+            case "gelu_new", "gelu_pytorch_tanh", "gelu_fast" -> Activation.GELU_TANH;
+            default -> Activation.RELU;
+        };
+    }
+
+    private Activation activation(String name) {
+        Activation activation = known(name);
+        if (activation == Activation.RELU && !name.equals("relu")) {
+            throw unsupported(
+                    "the activation", name + " (silu, gelu, gelu_new, gelu_pytorch_tanh and relu are supported)");
+        }
+        return activation;
+    }
+
+    // Layers
+
+    private ImmutableList<Layer> layers() {
+        int window = window();
+        Layer full = Layer.full(rotary("full_attention"));
+        Layer sliding = window == 0 ? full : new Layer(window, rotary("sliding_attention"));
+        List<JsonNode> types = json.list("layer_types");
+        if (!types.isEmpty() && types.size() != depth) {
+            throw json.wrong("layer_types", null, depth + " of them, one for each layer,");
+        }
+        ImmutableList.Builder<Layer> layers = ImmutableList.builder();
+        for (int i = 0; i < depth; i++) {
+            layers.add((types.isEmpty() ? slides(i) : slides(types.get(i))) ? sliding : full);
+        }
+        return layers.build();
+    }
+
+    private boolean slides(JsonNode layerType) {
+        return switch (layerType.asString("")) {
+            case "sliding_attention" -> true;
+            case "full_attention" -> false;
+            default -> throw unsupported("layer_types", layerType.toString());
+        };
+    }
+
+    /** Which layers slide where the file does not list them. */
+    private boolean slides(int layer) {
+        return switch (type) {
+            case "qwen2", "qwen3", "qwen3_moe" ->
+                layer >= json.integer("max_window_layers").orElse(28);
+            case "gemma2" -> layer % 2 == 0;
+            case "gemma3_text" -> {
+                int pattern = json.integer("sliding_window_pattern")
+                        .or(() -> json.integer("_sliding_window_pattern"))
+                        .orElse(6);
+                yield (layer + 1) % Math.max(1, pattern) != 0;
+            }
+            default -> true;
+        };
+    }
+
+    private int window() {
+        // a null means none, a field that is not there means the default
+        int otherwise = switch (type) {
+            case "mistral", "gemma2", "gemma3_text" -> json.node().has("sliding_window") ? 0 : 4096;
+            default -> 0;
+        };
+        return switch (type) {
+            case "llama", "gemma", "olmo2" -> 0;
+            case "qwen2", "qwen3", "qwen3_moe" ->
+                json.flag("use_sliding_window").orElse(false)
+                        ? json.integer("sliding_window").orElse(4096)
+                        : 0;
+            default -> json.integer("sliding_window").orElse(otherwise);
+        };
+    }
+
+    // Rotary positions
+
+    /**
+     * The parameters of one kind of layer: {@code rope_parameters}, which may be split by kind, or {@code rope_scaling} as
+     * it was called before.
+     */
+    private Json ropeParameters(String layerType) {
+        Optional<Json> parameters = json.child("rope_parameters");
+        if (parameters.isPresent()) {
+            Json all = parameters.get();
+            return all.has("full_attention") || all.has("sliding_attention")
+                    ? all.child(layerType).orElseThrow(() -> all.missing(layerType))
+                    : all;
+        }
+        Json none = new Json(json.file(), "", tools.jackson.databind.node.JsonNodeFactory.instance.objectNode());
+        boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
+        return local ? none : json.child("rope_scaling").orElse(none);
+    }
+
+    private Rotary rotary(String layerType) {
+        Json rope = ropeParameters(layerType);
+        boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
+        Optional<Double> outside = local ? json.number("rope_local_base_freq") : json.number("rope_theta");
+        double otherwise = switch (type) {
+            case "gemma3_text" -> local ? 10_000 : 1_000_000;
+            case "mixtral" -> 1_000_000;
+            default -> 10_000;
+        };
+        double theta = rope.number("rope_theta").or(() -> outside).orElse(otherwise);
+        double share = rope.number("partial_rotary_factor")
+                .or(() -> json.number("partial_rotary_factor"))
+                .orElse(1.0);
+        int dims = (int) (headDim * share);
+        return new Rotary(theta, dims, scaling(rope, theta, dims));
+    }
+
+    private static String ropeType(Json rope) {
+        return rope.string("rope_type").or(() -> rope.string("type")).orElse("default");
+    }
+
+    private boolean isLongRope() {
+        String name = ropeType(ropeParameters("full_attention"));
+        return name.equals("longrope") || name.equals("su");
+    }
+
+    private Scaling scaling(Json rope, double theta, int dims) {
+        String name = ropeType(rope);
+        return switch (name) {
+            case "default" -> new Scaling.None();
+            case "linear" -> new Scaling.Linear(rope.requiredNumber("factor"));
+            case "llama3" ->
+                new Scaling.Llama3(
+                        rope.requiredNumber("factor"),
+                        rope.requiredNumber("low_freq_factor"),
+                        rope.requiredNumber("high_freq_factor"),
+                        rope.requiredInteger("original_max_position_embeddings"));
+            case "longrope", "su" -> longRope(rope, dims);
+            case "yarn" -> {
+                double factor = rope.requiredNumber("factor");
+                yield RotaryScalings.yarn(
+                        theta,
+                        dims,
+                        factor,
+                        originalPositions(rope),
+                        rope.number("beta_fast").orElse(32.0),
+                        rope.number("beta_slow").orElse(1.0),
+                        rope.number("attention_factor").orElse(factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1));
+            }
+            default ->
+                throw unsupported("rope_type", name + " (default, linear, llama3, longrope and yarn are supported)");
+        };
+    }
+
+    private Scaling longRope(Json rope, int dims) {
+        ImmutableList.Builder<Double> divisors = ImmutableList.builder();
+        List<JsonNode> factors = rope.list("short_factor");
+        for (JsonNode factor : factors) {
+            if (!factor.isNumber()) {
+                throw rope.wrong("short_factor", factor, "numbers");
+            }
+            divisors.add(factor.doubleValue());
+        }
+        if (factors.size() != dims / 2) {
+            throw rope.wrong("short_factor", null, "%d numbers, not %d,".formatted(dims / 2, factors.size()));
+        }
+        int original = originalPositions(rope);
+        double factor =
+                rope.number("factor").orElse(json.requiredInteger("max_position_embeddings") / (double) original);
+        double magnitude = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
+        return new Scaling.PerPair(
+                divisors.build(), rope.number("attention_factor").orElse(magnitude));
+    }
+
+    private int originalPositions(Json rope) {
+        return rope.integer("original_max_position_embeddings")
+                .or(() -> json.integer("original_max_position_embeddings"))
+                .orElseGet(() -> json.requiredInteger("max_position_embeddings"));
+    }
+
+    private UnsupportedModelException unsupported(String field, String value) {
+        return new UnsupportedModelException(
+                "%s: %s is %s, which is not supported".formatted(json.file(), field, value));
+    }
+}

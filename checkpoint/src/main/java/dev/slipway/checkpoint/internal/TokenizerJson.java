@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint.internal;
+
+import com.google.common.collect.ImmutableList;
+import dev.slipway.checkpoint.CheckpointException;
+import dev.slipway.checkpoint.UnsupportedModelException;
+import dev.slipway.checkpoint.internal.Bpe.Unknown;
+import dev.slipway.checkpoint.internal.TextPipeline.Behaviour;
+import dev.slipway.checkpoint.internal.TextPipeline.Decoding;
+import dev.slipway.checkpoint.internal.TextPipeline.Decoding.LeadingSpace;
+import dev.slipway.checkpoint.internal.TextPipeline.Splitter;
+import java.text.Normalizer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+import tools.jackson.databind.JsonNode;
+
+/** Reads {@code tokenizer.json}, as Hugging Face's tokenizers library writes it, for BPE models. */
+final class TokenizerJson {
+    /** More ids than any vocabulary has, few enough that a damaged one does not fill the memory. */
+    private static final int MAX_SIZE = 10_000_000;
+
+    private final Json json;
+
+    private TokenizerJson(Json json) {
+        this.json = json;
+    }
+
+    static BpeTokenizer read(Json json) {
+        return new TokenizerJson(json).tokenizer();
+    }
+
+    private BpeTokenizer tokenizer() {
+        Json model = json.child("model").orElseThrow(() -> json.missing("model"));
+        String type = model.string("type").orElse("BPE");
+        if (!type.equals("BPE")) {
+            throw unsupported("a model of type " + type + " (BPE is supported)");
+        }
+        for (String key : List.of("continuing_subword_prefix", "end_of_word_suffix")) {
+            if (!model.string(key).orElse("").isEmpty()) {
+                throw unsupported(key);
+            }
+        }
+        List<Splitter> splitters = new ArrayList<>();
+        json.child("pre_tokenizer").ifPresent(pre -> preTokenizer(pre, splitters));
+        List<UnaryOperator<String>> normalizers = new ArrayList<>();
+        json.child("normalizer").ifPresent(normalizer -> normalizer(normalizer, normalizers));
+        TextPipeline pipeline =
+                new TextPipeline(ImmutableList.copyOf(normalizers), ImmutableList.copyOf(splitters), decoding(model));
+        Vocabulary vocabulary = vocabulary(model);
+        Unknown unknown = new Unknown(
+                model.string("unk_token").map(vocabulary::idOrNone).orElse(-1),
+                model.flag("byte_fallback").orElse(false),
+                model.flag("fuse_unk").orElse(false));
+        Bpe bpe = Bpe.merging(
+                vocabulary,
+                merges(model, vocabulary),
+                model.flag("ignore_merges").orElse(false),
+                unknown);
+        return new BpeTokenizer(vocabulary, pipeline, bpe, beginning());
+    }
+
+    // Model
+
+    private Vocabulary vocabulary(Json model) {
+        Json vocab = model.child("vocab").orElseThrow(() -> model.missing("vocab"));
+        List<String> tokens = new ArrayList<>(vocab.node().size());
+        for (Map.Entry<String, JsonNode> entry : vocab.node().properties()) {
+            put(tokens, vocab.requiredInteger(entry.getKey()), entry.getKey());
+        }
+        ImmutableList.Builder<AddedToken> added = ImmutableList.builder();
+        for (Json token : json.children("added_tokens")) {
+            int id = token.requiredInteger("id");
+            String content = token.requiredString("content");
+            put(tokens, id, content);
+            if (!content.isEmpty()) {
+                added.add(new AddedToken(
+                        id,
+                        content,
+                        token.flag("special").orElse(false),
+                        token.flag("single_word").orElse(false),
+                        token.flag("lstrip").orElse(false),
+                        token.flag("rstrip").orElse(false),
+                        token.flag("normalized").orElse(false)));
+            }
+        }
+        return Vocabulary.of(json.file(), tokens, added.build());
+    }
+
+    private void put(List<String> tokens, int id, String token) {
+        if (id < 0 || id >= MAX_SIZE) {
+            throw new CheckpointException("%s gives token '%s' the id %d, 0 to %d are possible; get the file again"
+                    .formatted(json.file(), token, id, MAX_SIZE));
+        }
+        if (id >= tokens.size()) {
+            tokens.addAll(Collections.nCopies(id + 1 - tokens.size(), ""));
+        }
+        tokens.set(id, token);
+    }
+
+    private static List<List<String>> merges(Json model, Vocabulary vocabulary) {
+        List<List<String>> merges = new ArrayList<>();
+        for (JsonNode merge : model.list("merges")) {
+            if (merge.isString()) {
+                merges.add(Bpe.halves(vocabulary, merge.stringValue()));
+            } else if (merge.isArray()
+                    && merge.size() == 2
+                    && merge.get(0).isString()
+                    && merge.get(1).isString()) {
+                merges.add(List.of(merge.get(0).stringValue(), merge.get(1).stringValue()));
+            } else {
+                throw model.wrong("merges", merge, "pairs of tokens");
+            }
+        }
+        return merges;
+    }
+
+    /** The token that the post-processor puts before a single text. */
+    private OptionalInt beginning() {
+        Optional<Json> processor = json.child("post_processor");
+        if (processor.isEmpty()) {
+            return OptionalInt.empty();
+        }
+        List<Json> candidates = new ArrayList<>(processor.get().children("processors"));
+        candidates.add(processor.get());
+        for (Json candidate : candidates) {
+            List<Json> single = candidate.has("single") ? candidate.children("single") : List.of();
+            Optional<String> first = single.stream()
+                    .findFirst()
+                    .flatMap(item -> item.child("SpecialToken"))
+                    .map(token -> token.requiredString("id"));
+            if (first.isPresent()) {
+                return candidate
+                        .child("special_tokens")
+                        .flatMap(tokens -> tokens.child(first.get()))
+                        .map(token -> token.list("ids"))
+                        .filter(ids -> ids.size() == 1 && ids.getFirst().canConvertToInt())
+                        .map(ids -> OptionalInt.of(ids.getFirst().intValue()))
+                        .orElseGet(OptionalInt::empty);
+            }
+        }
+        return OptionalInt.empty();
+    }
+
+    // Before BPE
+
+    private void normalizer(Json normalizer, List<UnaryOperator<String>> to) {
+        String type = normalizer.requiredString("type");
+        switch (type) {
+            case "Sequence" -> normalizer.children("normalizers").forEach(one -> normalizer(one, to));
+            case "NFC" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFC));
+            case "NFD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFD));
+            case "NFKC" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKC));
+            case "NFKD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKD));
+            case "Lowercase" -> to.add(text -> text.toLowerCase(Locale.ROOT));
+            case "Prepend" -> {
+                String prefix = normalizer.requiredString("prepend");
+                to.add(text -> text.isEmpty() ? text : prefix + text);
+            }
+            case "Replace" -> {
+                Pattern pattern = pattern(normalizer);
+                String content = Matcher.quoteReplacement(normalizer.requiredString("content"));
+                to.add(text -> pattern.matcher(text).replaceAll(content));
+            }
+            default -> throw unsupported("a normalizer of type " + type);
+        }
+    }
+
+    private void preTokenizer(Json pre, List<Splitter> to) {
+        String type = pre.requiredString("type");
+        switch (type) {
+            case "Sequence" -> pre.children("pretokenizers").forEach(one -> preTokenizer(one, to));
+            case "ByteLevel" -> {
+                if (pre.flag("add_prefix_space").orElse(true)) {
+                    to.add((piece, _) -> List.of(piece.startsWith(" ") ? piece : " " + piece));
+                }
+                if (pre.flag("use_regex").orElse(true)) {
+                    to.add(TextPipeline.pattern(TextPipeline.unicode(TextPipeline.GPT2), Behaviour.ISOLATED, false));
+                }
+                to.add(TextPipeline.toBytes());
+            }
+            case "Split" ->
+                to.add(TextPipeline.pattern(
+                        pattern(pre),
+                        behaviour(pre.string("behavior").orElse("Isolated")),
+                        pre.flag("invert").orElse(false)));
+            case "Digits" -> {
+                String digits = pre.flag("individual_digits").orElse(false) ? "\\p{N}" : "\\p{N}+";
+                to.add(TextPipeline.pattern(TextPipeline.unicode(digits), Behaviour.ISOLATED, false));
+            }
+            case "Metaspace" -> metaspace(pre, to);
+            default -> throw unsupported("a pre-tokenizer of type " + type);
+        }
+    }
+
+    private void metaspace(Json pre, List<Splitter> to) {
+        if (!pre.string("replacement").orElse(TextPipeline.SPACE).equals(TextPipeline.SPACE)) {
+            throw unsupported("a Metaspace with another sign than U+2581");
+        }
+        String scheme = prependScheme(pre);
+        to.add((piece, first) -> {
+            String marked = piece.replace(" ", TextPipeline.SPACE);
+            boolean prepends = scheme.equals("always") || (scheme.equals("first") && first);
+            return List.of(prepends && !marked.startsWith(TextPipeline.SPACE) ? TextPipeline.SPACE + marked : marked);
+        });
+        if (pre.flag("split").orElse(true)) {
+            to.add(TextPipeline.pattern(Pattern.compile(TextPipeline.SPACE), Behaviour.MERGED_WITH_NEXT, false));
+        }
+    }
+
+    private static String prependScheme(Json metaspace) {
+        return metaspace
+                .string("prepend_scheme")
+                .orElse(metaspace.flag("add_prefix_space").orElse(true) ? "always" : "never");
+    }
+
+    private Behaviour behaviour(String name) {
+        return switch (name) {
+            case "Isolated" -> Behaviour.ISOLATED;
+            case "Removed" -> Behaviour.REMOVED;
+            case "MergedWithPrevious" -> Behaviour.MERGED_WITH_PREVIOUS;
+            case "MergedWithNext" -> Behaviour.MERGED_WITH_NEXT;
+            case "Contiguous" -> Behaviour.CONTIGUOUS;
+            default -> throw unsupported("a split of behaviour " + name);
+        };
+    }
+
+    /** {@code {"String": ...}} is meant literally, {@code {"Regex": ...}} is Oniguruma's, with Unicode classes. */
+    private Pattern pattern(Json of) {
+        Json pattern = of.child("pattern").orElseThrow(() -> of.missing("pattern"));
+        Optional<String> literal = pattern.string("String");
+        if (literal.isPresent()) {
+            return Pattern.compile(literal.get(), Pattern.LITERAL);
+        }
+        String regex = pattern.requiredString("Regex").replace("\\p{Han}", "\\p{IsHan}");
+        try {
+            return TextPipeline.unicode(regex);
+        } catch (PatternSyntaxException e) {
+            throw unsupported("the pattern " + regex);
+        }
+    }
+
+    // After BPE
+
+    private Decoding decoding(Json model) {
+        Json decoder = json.child("decoder").orElseThrow(() -> unsupported("no decoder"));
+        List<Json> steps =
+                decoder.requiredString("type").equals("Sequence") ? decoder.children("decoders") : List.of(decoder);
+        boolean byteFallback = model.flag("byte_fallback").orElse(false);
+        LeadingSpace leading = LeadingSpace.KEPT;
+        for (Json step : steps) {
+            String type = step.requiredString("type");
+            switch (type) {
+                case "ByteLevel" -> {
+                    if (steps.size() > 1) {
+                        throw unsupported("a ByteLevel decoder among others");
+                    }
+                    return new Decoding.Bytes();
+                }
+                case "Metaspace" ->
+                    leading = prependScheme(step).equals("never")
+                            ? LeadingSpace.KEPT
+                            : LeadingSpace.DROPPED_IN_FIRST_TOKEN;
+                case "ByteFallback" -> byteFallback = true;
+                case "Fuse" -> {}
+                case "Replace" -> {
+                    if (!pattern(step).pattern().equals(TextPipeline.SPACE)
+                            || !step.requiredString("content").equals(" ")) {
+                        throw unsupported("a Replace decoder of something else than U+2581 by a space");
+                    }
+                }
+                case "Strip" -> {
+                    if (!step.requiredString("content").equals(" ")
+                            || step.requiredInteger("start") != 1
+                            || step.requiredInteger("stop") != 0) {
+                        throw unsupported("a Strip decoder of something else than one space in front");
+                    }
+                    leading = LeadingSpace.ONE_DROPPED;
+                }
+                default -> throw unsupported("a decoder of type " + type);
+            }
+        }
+        return new Decoding.Text(byteFallback, leading);
+    }
+
+    private UnsupportedModelException unsupported(String what) {
+        return new UnsupportedModelException(
+                "%s has %s, which is not supported; give token ids with --ids".formatted(json.file(), what));
+    }
+}
