@@ -63,7 +63,7 @@ class TopologiesTest {
         "v5e-17, 'v5e-16, v5e-32, v5e-8'",
         "v5litepod-9, 'v5e-8, v5e-16, v5e-4'",
         "v6f-16, 'v6e-16, v4-16, v5e-16'",
-        "a3-highgpu-9g, 'a3-highgpu-8g, a3-highgpu-1g, a3-highgpu-2g'",
+        "a3-highgpu-9g, 'a3-highgpu-8g, a3-highgpu-4g, a3-highgpu-2g'",
         "h100-32, 'h100-8, h100-4, h100-2'",
     })
     void aNearMissGetsTheThreeNearestNames(String name, String nearest) {

@@ -18,11 +18,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** From what people call machines to the machines. */
 public final class TopologyNames {
     private static final CharMatcher DIGITS = CharMatcher.inRange('0', '9');
+    private static final Pattern LAST_NUMBER = Pattern.compile("([0-9]+)[^0-9]*$");
 
     private final ChipCatalogue catalogue;
 
@@ -220,10 +223,16 @@ public final class TopologyNames {
                         .min(Comparator.comparingInt(Candidate::distance))
                         .orElseThrow())
                 .sorted(Comparator.comparingInt(Candidate::distance)
+                        .thenComparingDouble(c -> Math.abs(lastNumber(c.name()) - lastNumber(text)))
                         .thenComparingInt(c -> c.name().length()))
                 .limit(3)
                 .map(Candidate::name)
                 .toList();
+    }
+
+    private static double lastNumber(String text) {
+        Matcher number = LAST_NUMBER.matcher(text);
+        return number.find() ? Double.parseDouble(number.group(1)) : 0;
     }
 
     private static List<Integer> sizes(Entry entry) {
