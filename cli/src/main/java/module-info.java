@@ -8,6 +8,7 @@ module dev.slipway.cli {
     requires static transitive org.jspecify;
     requires dev.slipway.aot;
     requires dev.slipway.checkpoint;
+    requires dev.slipway.mesh;
     requires com.google.common;
     requires info.picocli;
     requires tools.jackson.databind;

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
         versionProvider = Main.Version.class,
         header = "Compiles LLM inference programs ahead of time, for machines that are not there.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {})
+        subcommands = {TargetsCommand.class, MeshCommand.class})
 public final class Main implements Runnable {
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command

@@ -48,7 +48,9 @@ public record Planes(int columns, int rows, int hostColumns, int hostRows, int c
     /** What stands above a plane. */
     public static String title(Topology topology, int plane) {
         int perSlice = topology.platform() == Platform.TPU ? topology.slice().z() : 1;
-        String slice = topology.slices() > 1 ? "slice " + plane / perSlice : "";
+        String unit =
+                topology.platform() == Platform.TPU ? "slice " : topology.hostsPerSlice() == 1 ? "host " : "domain ";
+        String slice = topology.slices() > 1 ? unit + plane / perSlice : "";
         String z = perSlice > 1 ? "z=" + plane % perSlice : "";
         return slice.isEmpty() || z.isEmpty() ? slice + z : slice + ", " + z;
     }
