@@ -10,11 +10,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A tokenizer of added tokens, normalisation, splitting and BPE, in this order. */
 public final class BpeTokenizer implements Tokenizer {
+    private static final Pattern WORD = TextPipeline.unicode("\\w");
+
     private final Vocabulary vocabulary;
     private final TextPipeline pipeline;
     private final Bpe bpe;
@@ -127,7 +130,7 @@ public final class BpeTokenizer implements Tokenizer {
     }
 
     private static boolean wordCharacter(int c) {
-        return Character.isLetterOrDigit(c) || c == '_' || Character.getType(c) == Character.NON_SPACING_MARK;
+        return WORD.matcher(Character.toString(c)).matches();
     }
 
     private static int spacesBefore(String text, int at, int from) {

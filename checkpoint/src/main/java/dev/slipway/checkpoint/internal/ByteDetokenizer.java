@@ -2,23 +2,23 @@
 package dev.slipway.checkpoint.internal;
 
 import dev.slipway.checkpoint.Detokenizer;
-import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
-import java.nio.charset.CharsetDecoder;
-import java.nio.charset.CodingErrorAction;
-import java.nio.charset.StandardCharsets;
 
-/** Joins the bytes of byte-level tokens into characters. */
+/**
+ * Joins the bytes of byte-level tokens into characters. What is no UTF-8 becomes U+FFFD, one for each longest beginning of
+ * a character (Unicode 16, section 3.9, "maximal subpart"); the JDK's decoder takes surrogates differently.
+ */
 final class ByteDetokenizer implements Detokenizer {
+    private static final char REPLACEMENT = '\uFFFD';
+
     private final Vocabulary vocabulary;
     private final boolean skipSpecials;
-    private final CharsetDecoder decoder = StandardCharsets.UTF_8
-            .newDecoder()
-            .onMalformedInput(CodingErrorAction.REPLACE)
-            .onUnmappableCharacter(CodingErrorAction.REPLACE);
 
-    /** The beginning of a character, at most three bytes. */
-    private byte[] held = {};
+    /** The bits of the character so far, how many bytes it still needs, and the range of the next one. */
+    private int character;
+
+    private int needed;
+    private int lowest;
+    private int highest;
 
     ByteDetokenizer(Vocabulary vocabulary, boolean skipSpecials) {
         this.vocabulary = vocabulary;
@@ -30,28 +30,45 @@ final class ByteDetokenizer implements Detokenizer {
         if (skipSpecials && vocabulary.isSpecial(id)) {
             return "";
         }
-        return decode(ByteAlphabet.read(vocabulary.token(id)), false);
+        StringBuilder text = new StringBuilder();
+        for (byte b : ByteAlphabet.read(vocabulary.token(id))) {
+            accept(Byte.toUnsignedInt(b), text);
+        }
+        return text.toString();
     }
 
     @Override
     public String finish() {
-        String rest = decode(new byte[0], true);
-        decoder.reset();
-        return rest;
+        boolean brokenOff = needed > 0;
+        needed = 0;
+        return brokenOff ? Character.toString(REPLACEMENT) : "";
     }
 
-    private String decode(byte[] bytes, boolean end) {
-        ByteBuffer in = ByteBuffer.allocate(held.length + bytes.length)
-                .put(held)
-                .put(bytes)
-                .flip();
-        CharBuffer out = CharBuffer.allocate(in.remaining() + 1);
-        decoder.decode(in, out, end);
-        if (end) {
-            decoder.flush(out);
+    private void accept(int b, StringBuilder text) {
+        if (needed == 0) {
+            begin(b, text);
+        } else if (b < lowest || b > highest) {
+            text.append(REPLACEMENT);
+            begin(b, text);
+        } else {
+            character = character << 6 | (b & 0x3F);
+            lowest = 0x80;
+            highest = 0xBF;
+            if (--needed == 0) {
+                text.appendCodePoint(character);
+            }
         }
-        held = new byte[in.remaining()];
-        in.get(held);
-        return out.flip().toString();
+    }
+
+    private void begin(int b, StringBuilder text) {
+        needed = b < 0xC2 || b > 0xF4 ? 0 : b < 0xE0 ? 1 : b < 0xF0 ? 2 : 3;
+        if (needed == 0) {
+            text.append(b < 0x80 ? (char) b : REPLACEMENT);
+            return;
+        }
+        character = b & (0x3F >> needed);
+        // neither overlong forms, nor surrogates, nor anything beyond U+10FFFF
+        lowest = b == 0xE0 ? 0xA0 : b == 0xF0 ? 0x90 : 0x80;
+        highest = b == 0xED ? 0x9F : b == 0xF4 ? 0x8F : 0xBF;
     }
 }

@@ -103,7 +103,9 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             headers.add(header(file, in, i));
         }
         long alignment = alignment(in, metadata);
-        in.skip(Math.floorMod(-in.position(), alignment), "the padding before the tensors");
+        if (tensorCount > 0) {
+            in.skip(Math.floorMod(-in.position(), alignment), "the padding before the tensors");
+        }
         long base = in.position();
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         for (Header h : headers) {

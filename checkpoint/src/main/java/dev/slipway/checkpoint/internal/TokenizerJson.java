@@ -54,7 +54,7 @@ final class TokenizerJson {
         List<UnaryOperator<String>> normalizers = new ArrayList<>();
         json.child("normalizer").ifPresent(normalizer -> normalizer(normalizer, normalizers));
         TextPipeline pipeline =
-                new TextPipeline(ImmutableList.copyOf(normalizers), ImmutableList.copyOf(splitters), decoding(model));
+                new TextPipeline(ImmutableList.copyOf(normalizers), ImmutableList.copyOf(splitters), decoding());
         Vocabulary vocabulary = vocabulary(model);
         Unknown unknown = new Unknown(
                 model.string("unk_token").map(vocabulary::idOrNone).orElse(-1),
@@ -160,7 +160,7 @@ final class TokenizerJson {
             case "NFD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFD));
             case "NFKC" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKC));
             case "NFKD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKD));
-            case "Lowercase" -> to.add(text -> text.toLowerCase(Locale.ROOT));
+            case "Lowercase" -> to.add(TokenizerJson::lowercase);
             case "Prepend" -> {
                 String prefix = normalizer.requiredString("prepend");
                 to.add(text -> text.isEmpty() ? text : prefix + text);
@@ -172,6 +172,13 @@ final class TokenizerJson {
             }
             default -> throw unsupported("a normalizer of type " + type);
         }
+    }
+
+    /** Character by character, unlike {@link String#toLowerCase}, which looks at sigma's neighbours. */
+    private static String lowercase(String text) {
+        StringBuilder lower = new StringBuilder(text.length());
+        text.codePoints().forEach(c -> lower.append(Character.toString(c).toLowerCase(Locale.ROOT)));
+        return lower.toString();
     }
 
     private void preTokenizer(Json pre, List<Splitter> to) {
@@ -250,11 +257,11 @@ final class TokenizerJson {
 
     // After BPE
 
-    private Decoding decoding(Json model) {
+    private Decoding decoding() {
         Json decoder = json.child("decoder").orElseThrow(() -> unsupported("no decoder"));
         List<Json> steps =
                 decoder.requiredString("type").equals("Sequence") ? decoder.children("decoders") : List.of(decoder);
-        boolean byteFallback = model.flag("byte_fallback").orElse(false);
+        boolean byteFallback = false;
         LeadingSpace leading = LeadingSpace.KEPT;
         for (Json step : steps) {
             String type = step.requiredString("type");
