@@ -6,5 +6,8 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module dev.slipway.stablehlo {
     requires static transitive org.jspecify;
-    requires com.google.common;
+    requires transitive com.google.common;
+
+    exports dev.slipway.stablehlo;
+    exports dev.slipway.stablehlo.op;
 }

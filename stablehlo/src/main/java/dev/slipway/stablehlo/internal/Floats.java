@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.stablehlo.internal;
+
+import dev.slipway.stablehlo.FloatType;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
+
+/** Bit patterns of floating-point types to doubles and back, and MLIR's text for them. */
+public final class Floats {
+    private Floats() {}
+
+    /** The number of a bit pattern; exact, as every type here fits a double. */
+    public static double toDouble(long bits, FloatType type) {
+        if (type == FloatType.F32) {
+            return Float.intBitsToFloat((int) bits);
+        }
+        if (type == FloatType.F64) {
+            return Double.longBitsToDouble(bits);
+        }
+        int mantissaBits = type.mantissaBits();
+        long mantissa = bits & ((1L << mantissaBits) - 1);
+        int exponent = (int) (bits >>> mantissaBits) & ((1 << type.exponentBits()) - 1);
+        int greatest = (1 << type.exponentBits()) - 1;
+        boolean negative = type.special() != FloatType.Special.POWER_OF_TWO && (bits >>> (type.width() - 1) & 1) != 0;
+        double magnitude;
+        switch (type.special()) {
+            case IEEE -> {
+                if (exponent == greatest) {
+                    magnitude = mantissa == 0 ? Double.POSITIVE_INFINITY : Double.NaN;
+                    return negative ? -magnitude : magnitude;
+                }
+            }
+            case NAN_ALL_ONES -> {
+                if (exponent == greatest && mantissa == (1L << mantissaBits) - 1) {
+                    return Double.NaN;
+                }
+            }
+            case NAN_NEGATIVE_ZERO -> {
+                if (negative && exponent == 0 && mantissa == 0) {
+                    return Double.NaN;
+                }
+            }
+            case POWER_OF_TWO -> {
+                return exponent == greatest ? Double.NaN : Math.scalb(1.0, exponent - type.bias());
+            }
+            case FINITE -> {}
+        }
+        magnitude = exponent == 0
+                ? Math.scalb((double) mantissa, 1 - type.bias() - mantissaBits)
+                : Math.scalb((double) (mantissa | 1L << mantissaBits), exponent - type.bias() - mantissaBits);
+        return negative ? -magnitude : magnitude;
+    }
+
+    /** The bit pattern nearest to a number, ties to even; what is too large becomes infinity or, without one, NaN. */
+    public static long fromDouble(double value, FloatType type) {
+        if (type == FloatType.F64) {
+            return Double.doubleToRawLongBits(value);
+        }
+        if (type == FloatType.F32) {
+            return Float.floatToRawIntBits((float) value) & 0xFFFFFFFFL;
+        }
+        int mantissaBits = type.mantissaBits();
+        long greatest = (1L << type.exponentBits()) - 1;
+        boolean signed = type.special() != FloatType.Special.POWER_OF_TWO;
+        long sign = signed && Double.doubleToRawLongBits(value) < 0 ? 1L << (type.width() - 1) : 0;
+        if (Double.isNaN(value)) {
+            return nan(type, sign);
+        }
+        double magnitude = Math.abs(value);
+        if (Double.isInfinite(value)) {
+            return overflow(type, sign);
+        }
+        if (magnitude == 0) {
+            return type.special() == FloatType.Special.NAN_NEGATIVE_ZERO ? 0 : sign;
+        }
+        int exponent = Math.max(Math.getExponent(magnitude), signed ? 1 - type.bias() : -type.bias());
+        // The significand as an integer of mantissaBits + 1 bits, with what is rounded away as a fraction.
+        double scaled = Math.scalb(magnitude, mantissaBits - exponent);
+        long significand = (long) Math.rint(scaled);
+        if (!signed) {
+            significand = Math.max(significand, 1);
+        }
+        if (significand >= 2L << mantissaBits) {
+            significand >>= 1;
+            exponent++;
+        }
+        long biased = significand < 1L << mantissaBits ? 0 : exponent + type.bias();
+        long bits =
+                biased == 0 && signed ? significand : biased << mantissaBits | significand & ((1L << mantissaBits) - 1);
+        long limit = (greatest << mantissaBits) | ((1L << mantissaBits) - 1);
+        boolean tooLarge = switch (type.special()) {
+            case IEEE -> biased >= greatest;
+            case NAN_ALL_ONES, POWER_OF_TWO -> biased > greatest || bits >= limit;
+            case NAN_NEGATIVE_ZERO, FINITE -> biased > greatest;
+        };
+        if (tooLarge) {
+            return overflow(type, sign);
+        }
+        if (bits == 0 && type.special() == FloatType.Special.NAN_NEGATIVE_ZERO) {
+            return 0;
+        }
+        return sign | bits;
+    }
+
+    private static long nan(FloatType type, long sign) {
+        int mantissaBits = type.mantissaBits();
+        long greatest = (1L << type.exponentBits()) - 1;
+        return switch (type.special()) {
+            case IEEE -> sign | greatest << mantissaBits | 1L << (mantissaBits - 1);
+            case NAN_ALL_ONES, POWER_OF_TWO -> sign | greatest << mantissaBits | ((1L << mantissaBits) - 1);
+            case NAN_NEGATIVE_ZERO -> 1L << (type.width() - 1);
+            case FINITE -> 1L << (type.width() - 1);
+        };
+    }
+
+    private static long overflow(FloatType type, long sign) {
+        long greatest = (1L << type.exponentBits()) - 1;
+        int mantissaBits = type.mantissaBits();
+        return switch (type.special()) {
+            case IEEE -> sign | greatest << mantissaBits;
+            case FINITE -> sign | greatest << mantissaBits | ((1L << mantissaBits) - 1);
+            default -> nan(type, sign);
+        };
+    }
+
+    /**
+     * Appends MLIR's text for a number: six decimals where they name it exactly, as many as the type needs otherwise,
+     * and the bit pattern in hexadecimal for what has no decimal point.
+     */
+    public static void print(StringBuilder out, long bits, FloatType type) {
+        double value = toDouble(bits, type);
+        if (!Double.isFinite(value)) {
+            printHex(out, bits, type);
+            return;
+        }
+        if (value == 0) {
+            out.append(1 / value < 0 ? "-0.000000e+00" : "0.000000e+00");
+            return;
+        }
+        if (value < 0) {
+            out.append('-');
+            value = -value;
+        }
+        if (sixDigitsSuffice(value, type)) {
+            scientific(out, digits(value, 6), true);
+            return;
+        }
+        int start = out.length();
+        natural(out, digits(value, 2 + (type.mantissaBits() + 1) * 59 / 196), 2 + (type.mantissaBits() + 1) * 59 / 196);
+        for (int i = start; i < out.length(); i++) {
+            if (out.charAt(i) == '.') {
+                return;
+            }
+        }
+        out.setLength(start);
+        if (start > 0 && out.charAt(start - 1) == '-') {
+            out.setLength(start - 1);
+        }
+        printHex(out, bits, type);
+    }
+
+    private static void printHex(StringBuilder out, long bits, FloatType type) {
+        out.append("0x");
+        String hex = Long.toHexString(bits).toUpperCase(java.util.Locale.ROOT);
+        out.repeat('0', Math.max(0, (type.width() + 3) / 4 - hex.length())).append(hex);
+    }
+
+    /** Decimal digits without trailing zeros, and the power of ten of the first. */
+    private record Digits(long digits, int count, int exponent) {}
+
+    private static boolean sixDigitsSuffice(double value, FloatType type) {
+        if (type == FloatType.F32) {
+            return significantDigits(Float.toString((float) value)) <= 6;
+        }
+        if (type == FloatType.F64) {
+            return significantDigits(Double.toString(value)) <= 6;
+        }
+        return fromDouble(toDouble(digits(value, 6)), type) == fromDouble(value, type);
+    }
+
+    private static double toDouble(Digits digits) {
+        return new BigDecimal(digits.digits)
+                .scaleByPowerOfTen(digits.exponent - digits.count + 1)
+                .doubleValue();
+    }
+
+    private static int significantDigits(String text) {
+        int first = -1;
+        int last = -1;
+        int count = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == 'E') {
+                break;
+            }
+            if (c == '.') {
+                continue;
+            }
+            count++;
+            if (c != '0') {
+                if (first < 0) {
+                    first = count;
+                }
+                last = count;
+            }
+        }
+        return last - first + 1;
+    }
+
+    private static final double[] POWERS = new double[23];
+
+    static {
+        double power = 1;
+        for (int i = 0; i < POWERS.length; i++) {
+            POWERS[i] = power;
+            power *= 10;
+        }
+    }
+
+    /** The number rounded, half up, to that many significant decimal digits. */
+    private static Digits digits(double value, int precision) {
+        int exponent = (int) Math.floor(Math.log10(value));
+        int scale = precision - 1 - exponent;
+        if (precision <= 9 && Math.abs(scale) < POWERS.length) {
+            double scaled = scale >= 0 ? value * POWERS[scale] : value / POWERS[-scale];
+            double floor = Math.floor(scaled);
+            double fraction = scaled - floor;
+            // Far from a tie and from a change of exponent, the rounding error of the scaling cannot matter.
+            if (Math.abs(fraction - 0.5) > 1e-4 && floor > POWERS[precision - 1] && floor + 1 < POWERS[precision]) {
+                return trim((long) floor + (fraction > 0.5 ? 1 : 0), precision, exponent);
+            }
+        }
+        BigDecimal exact = new BigDecimal(value).round(new MathContext(precision, RoundingMode.HALF_UP));
+        long digits = exact.unscaledValue().longValueExact();
+        int count = exact.precision();
+        return trim(digits, count, count - 1 - exact.scale());
+    }
+
+    private static Digits trim(long digits, int count, int exponent) {
+        while (digits % 10 == 0 && count > 1) {
+            digits /= 10;
+            count--;
+        }
+        return new Digits(digits, count, exponent);
+    }
+
+    private static void scientific(StringBuilder out, Digits digits, boolean padded) {
+        String text = Long.toString(digits.digits);
+        out.append(text.charAt(0)).append('.');
+        if (padded) {
+            out.append(text, 1, text.length()).repeat('0', 7 - text.length()).append('e');
+        } else {
+            out.append(text.length() == 1 ? "0" : text.substring(1)).append('E');
+        }
+        out.append(digits.exponent >= 0 ? '+' : '-');
+        int exponent = Math.abs(digits.exponent);
+        if (padded && exponent < 10) {
+            out.append('0');
+        }
+        out.append(exponent);
+    }
+
+    private static void natural(StringBuilder out, Digits digits, int precision) {
+        String text = Long.toString(digits.digits);
+        int count = text.length();
+        int last = digits.exponent - count + 1;
+        if (last >= 0) {
+            if (last > 3 || count + last > precision) {
+                scientific(out, digits, false);
+            } else {
+                out.append(text).repeat('0', last);
+            }
+        } else if (digits.exponent >= 0) {
+            out.append(text, 0, digits.exponent + 1).append('.').append(text, digits.exponent + 1, count);
+        } else if (-digits.exponent > 3) {
+            scientific(out, digits, false);
+        } else {
+            out.append("0.").repeat('0', -digits.exponent - 1).append(text);
+        }
+    }
+}

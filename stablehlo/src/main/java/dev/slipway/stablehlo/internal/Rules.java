@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.stablehlo.internal;
+
+import dev.slipway.stablehlo.OpDefinition.Trait;
+import dev.slipway.stablehlo.Type;
+import dev.slipway.stablehlo.Value;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The rule of each operation: what its operands, attributes and regions must be beyond the table, and what it gives. */
+final class Rules {
+    private Rules() {}
+
+    /**
+     * Checks an operation, and infers its result types.
+     *
+     * @return the types, or null where they cannot be inferred
+     * @throws Violation if a rule is broken
+     */
+    static @Nullable List<Type> apply(Draft draft) {
+        int id = draft.definition().id();
+        return switch (id) {
+            case OpTable.STABLEHLO_CONSTANT, OpTable.CHLO_CONSTANT, OpTable.SDY_CONSTANT ->
+                ElementwiseRules.constant(draft);
+            case OpTable.STABLEHLO_ABS, OpTable.STABLEHLO_REAL, OpTable.STABLEHLO_IMAG ->
+                ElementwiseRules.realPart(draft);
+            case OpTable.STABLEHLO_IS_FINITE, OpTable.CHLO_IS_INF, OpTable.CHLO_IS_NEG_INF, OpTable.CHLO_IS_POS_INF ->
+                ElementwiseRules.predicate(draft);
+            case OpTable.STABLEHLO_ADD -> ElementwiseRules.add(draft);
+            case OpTable.STABLEHLO_COMPLEX -> ElementwiseRules.complex(draft);
+            case OpTable.STABLEHLO_COMPARE -> ElementwiseRules.compare(draft);
+            case OpTable.STABLEHLO_SELECT -> ElementwiseRules.select(draft);
+            case OpTable.STABLEHLO_CLAMP -> ElementwiseRules.clamp(draft);
+            case OpTable.STABLEHLO_CONVERT -> null;
+            case OpTable.STABLEHLO_BITCAST_CONVERT -> ElementwiseRules.bitcastConvert(draft);
+            case OpTable.STABLEHLO_IOTA -> ShapeRules.iota(draft);
+            case OpTable.STABLEHLO_RESHAPE -> ShapeRules.reshape(draft);
+            case OpTable.STABLEHLO_BROADCAST_IN_DIM -> ShapeRules.broadcastInDim(draft);
+            case OpTable.STABLEHLO_TRANSPOSE -> ShapeRules.transpose(draft);
+            case OpTable.STABLEHLO_SLICE -> ShapeRules.slice(draft);
+            case OpTable.STABLEHLO_DYNAMIC_SLICE -> ShapeRules.dynamicSlice(draft);
+            case OpTable.STABLEHLO_DYNAMIC_UPDATE_SLICE -> ShapeRules.dynamicUpdateSlice(draft);
+            case OpTable.STABLEHLO_CONCATENATE -> ShapeRules.concatenate(draft);
+            case OpTable.STABLEHLO_PAD -> ShapeRules.pad(draft);
+            case OpTable.STABLEHLO_REVERSE -> ShapeRules.reverse(draft);
+            case OpTable.STABLEHLO_GET_DIMENSION_SIZE -> ShapeRules.getDimensionSize(draft);
+            case OpTable.STABLEHLO_GATHER -> IndexRules.gather(draft);
+            case OpTable.STABLEHLO_SCATTER -> IndexRules.scatter(draft);
+            case OpTable.STABLEHLO_DOT_GENERAL -> DotRules.dotGeneral(draft);
+            case OpTable.STABLEHLO_REDUCE -> RegionRules.reduce(draft);
+            case OpTable.STABLEHLO_REDUCE_WINDOW -> WindowRules.reduceWindow(draft);
+            case OpTable.STABLEHLO_SORT -> RegionRules.sort(draft);
+            case OpTable.STABLEHLO_WHILE -> RegionRules.whileLoop(draft);
+            case OpTable.STABLEHLO_IF, OpTable.STABLEHLO_CASE -> RegionRules.branches(draft);
+            case OpTable.STABLEHLO_RNG_BIT_GENERATOR -> RegionRules.rngBitGenerator(draft);
+            case OpTable.STABLEHLO_OPTIMIZATION_BARRIER, OpTable.SDY_MANUAL_COMPUTATION -> operandTypesOrNull(draft);
+            case OpTable.CHLO_TOP_K -> RegionRules.topK(draft);
+            default -> byTrait(draft);
+        };
+    }
+
+    private static @Nullable List<Type> operandTypesOrNull(Draft draft) {
+        return draft.definition().id() == OpTable.STABLEHLO_OPTIMIZATION_BARRIER ? types(draft) : null;
+    }
+
+    private static @Nullable List<Type> byTrait(Draft draft) {
+        if (draft.definition().has(Trait.COMPATIBLE_TYPES)) {
+            return List.of(Types.mostSpecific(types(draft)));
+        }
+        if (draft.definition().has(Trait.SAME_TYPES)) {
+            return List.of(draft.type(0));
+        }
+        return draft.definition().results().isEmpty() ? List.of() : null;
+    }
+
+    static List<Type> types(Draft draft) {
+        return draft.operands().stream().map(Value::type).toList();
+    }
+}
