@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A constant that belongs to an {@link Operation}: MLIR's builtin attributes are nested here, those of StableHLO, CHLO
- * and Shardy are types of their own. All are immutable; {@link #toString()} is MLIR's text.
+ * and Shardy are types of their own. All are immutable; its {@code toString} is MLIR's text.
  */
 public sealed interface Attribute
         permits Attribute.Text,

@@ -45,11 +45,14 @@ public final class DenseElements implements Attribute {
             throw new IrException("a constant of type " + type + " takes " + size * count + " bytes, or " + size
                     + " for a splat; got " + data.length);
         }
-        return new DenseElements(type, data, isSplat(data, size));
+        return count != 0 && repeats(data, size)
+                ? new DenseElements(type, Arrays.copyOf(data, size), true)
+                : new DenseElements(type, data, false);
     }
 
-    private static boolean isSplat(byte[] data, int size) {
-        return data.length == size && size > 0;
+    /** Whether the data is one element again and again: whether each byte equals that one element further on. */
+    private static boolean repeats(byte[] data, int size) {
+        return Arrays.equals(data, 0, data.length - size, data, size, data.length);
     }
 
     /** All elements from 64-bit integers. */

@@ -8,7 +8,7 @@ import dev.slipway.stablehlo.internal.OpTable;
 import dev.slipway.stablehlo.internal.Registry;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.IdentityHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -658,7 +658,7 @@ public sealed class OpBuilder extends StablehloOps permits FunctionBuilder {
 
     /** Copies an operation of another module or block, with its operands replaced. */
     public List<Value> clone(Operation operation, Map<Value, Value> replacements) {
-        Map<Value, Value> values = new IdentityHashMap<>(replacements);
+        Map<Value, Value> values = new HashMap<>(replacements);
         Operation copy = Builds.copy(operation, values);
         return List.copyOf(
                 build(copy.definition(), copy.operands(), copy.attributes(), copy.regions(), types(copy.results()))

@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The type of a {@link Value}. {@link #toString()} is MLIR's text for it, e.g. {@code tensor<2x3xf32>}.
+ * The type of a {@link Value}. its {@code toString} is MLIR's text for it, e.g. {@code tensor<2x3xf32>}.
  *
  * <p>Most values are {@link TensorType tensors} of an {@link ElementType}.
  */

@@ -304,6 +304,12 @@ public final class OpGenerator {
                     attribute.required() || parameterType(attribute).isPrimitive() ? "" : "; null to leave it out");
         }
         boolean typed = op.traits().contains("typed");
+        if (!typed
+                && !attributes.isEmpty()
+                && attributes.getLast().required()
+                && attributes.getLast().base().equals("I64Array")) {
+            method.varargs();
+        }
         if (typed) {
             if (single(op)) {
                 method.addParameter(TYPE, "resultType");
@@ -400,7 +406,7 @@ public final class OpGenerator {
             case "Bool" -> attribute.optional() ? ClassName.get(Boolean.class) : TypeName.BOOLEAN;
             case "Unit" -> TypeName.BOOLEAN;
             case "F32" -> TypeName.FLOAT;
-            case "String", "SymbolRef" -> ClassName.get(String.class);
+            case "String", "SymbolName", "SymbolRef" -> ClassName.get(String.class);
             case "I64Array" -> ArrayTypeName.of(TypeName.LONG);
             case "BoolArray" -> ArrayTypeName.of(TypeName.BOOLEAN);
             default -> accessorType(attribute);
@@ -413,7 +419,7 @@ public final class OpGenerator {
             case "I32" -> TypeName.INT;
             case "Bool", "Unit" -> TypeName.BOOLEAN;
             case "F32" -> TypeName.FLOAT;
-            case "String", "SymbolRef" -> ClassName.get(String.class);
+            case "String", "SymbolName", "SymbolRef" -> ClassName.get(String.class);
             case "I64Array", "BoolArray" -> ClassName.get("com.google.common.primitives", "ImmutableLongArray");
             case "I64Elements" -> ClassName.get(API, "DenseElements");
             case "Dictionary" -> ATTRIBUTE.nestedClass("Dictionary");
@@ -441,7 +447,7 @@ public final class OpGenerator {
             case "Bool" -> "bool";
             case "Unit" -> "unit";
             case "F32" -> "f32";
-            case "String" -> "string";
+            case "String", "SymbolName" -> "string";
             case "SymbolRef" -> "symbol";
             case "I64Array" -> "i64Array";
             case "BoolArray" -> "boolArray";
@@ -542,7 +548,10 @@ public final class OpGenerator {
                     .addModifiers(Modifier.PUBLIC)
                     .addJavadoc("The region{@code $L}.\n", many ? "s " + region : " " + region)
                     .returns(many ? ParameterizedTypeName.get(ClassName.get(List.class), regionType) : regionType)
-                    .addStatement(many ? "return operation.regions()" : "return operation.region($L)", i)
+                    .addStatement(
+                            many
+                                    ? CodeBlock.of("return operation.regions()")
+                                    : CodeBlock.of("return operation.region($L)", i))
                     .build());
         }
         int variadicResults =
@@ -603,7 +612,7 @@ public final class OpGenerator {
             case "Bool" -> "readBool";
             case "Unit" -> "readUnit";
             case "F32" -> "readFloat";
-            case "String" -> "readString";
+            case "String", "SymbolName" -> "readString";
             case "SymbolRef" -> "readSymbol";
             case "I64Array", "BoolArray" -> "readInts";
             case "Type" -> "readType";
@@ -618,7 +627,7 @@ public final class OpGenerator {
             case "I64" -> CodeBlock.of(attribute.defaultValue().isEmpty() ? "" : ", " + attribute.defaultValue());
             case "I32" -> CodeBlock.of(attribute.defaultValue().isEmpty() ? "" : ", " + attribute.defaultValue());
             case "Bool" -> CodeBlock.of(attribute.defaultValue().isEmpty() ? "" : ", " + attribute.defaultValue());
-            case "String" -> CodeBlock.of(attribute.defaultValue().isEmpty() ? "" : ", \"\"");
+            case "String", "SymbolName" -> CodeBlock.of(attribute.defaultValue().isEmpty() ? "" : ", \"\"");
             case "Unit", "F32", "SymbolRef", "I64Array", "BoolArray", "Type", "CustomCallApiVersion" ->
                 CodeBlock.of("");
             case "Precisions" -> CodeBlock.of(", $T.class", ClassName.get(API, "Precision"));

@@ -67,7 +67,7 @@ final class AttributeKinds {
             case "Unit" -> value instanceof Attribute.Unit ? null : "must be the unit attribute";
             case "F32" ->
                 value instanceof Attribute.Real real && real.type() == FloatType.F32 ? null : "must be a 32-bit float";
-            case "String" -> value instanceof Attribute.Text ? null : "must be a string";
+            case "String", "SymbolName" -> value instanceof Attribute.Text ? null : "must be a string";
             case "SymbolRef" ->
                 value instanceof Attribute.SymbolRef ref && ref.nested().isEmpty() ? null : "must name a symbol";
             case "I64Array" -> isArray(value, 64) ? null : "must be an array of 64-bit integers";
@@ -110,8 +110,8 @@ final class AttributeKinds {
             case "ChloPrecisions" -> all(value, ChloPrecision.class) ? null : "must be an array of precisions";
             case "ReplicaGroups" ->
                 value instanceof MeshReplicaGroups
-                                || value instanceof DenseElements dense
-                                        && dense.type().element().equals(ElementType.I64)
+                                || (value instanceof DenseElements dense
+                                        && dense.type().element().equals(ElementType.I64))
                         ? null
                         : "must be a constant of 64-bit integers, or axes of a mesh";
             default -> structOf(kind).isInstance(value) ? null : "must be a " + kind;

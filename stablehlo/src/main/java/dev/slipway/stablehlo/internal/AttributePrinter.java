@@ -215,7 +215,7 @@ public final class AttributePrinter {
         out.append('{');
         for (long i = 0; i < type.scaleShape().get(depth); i++) {
             if (i > 0) {
-                out.append(depth == type.scaleShape().length() - 1 ? ", " : ", ");
+                out.append(", ");
             }
             blockScales(type, depth + 1, next);
         }
@@ -801,8 +801,8 @@ public final class AttributePrinter {
         }
         for (int i = 0; i < name.length(); i++) {
             char c = name.charAt(i);
-            boolean letter = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_';
-            if (!letter && (i == 0 || !(c >= '0' && c <= '9' || c == '$' || c == '.'))) {
+            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+            if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '$' || c == '.'))) {
                 return false;
             }
         }

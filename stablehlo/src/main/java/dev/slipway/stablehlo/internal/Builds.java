@@ -89,7 +89,7 @@ public final class Builds {
 
     /** Refuses operands that a function does not take. */
     public static void checkCall(Function.Ref function, List<? extends Value> operands) {
-        List<Type> types = operands.stream().map(value -> (Type) value.type()).toList();
+        List<Type> types = operands.stream().map(Value::type).toList();
         if (!types.equals(function.type().inputs())) {
             throw new VerificationException(List.of(new Diagnostic(
                     "func.call",

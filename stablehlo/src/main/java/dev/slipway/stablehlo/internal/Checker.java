@@ -174,8 +174,8 @@ final class Checker {
                         + region.blocks().size());
             }
             if (region.block().operations().isEmpty()
-                    || !region.block().terminator().definition().has(Trait.TERMINATOR)
-                            && region.block().terminator().definition().isKnown()) {
+                    || (!region.block().terminator().definition().has(Trait.TERMINATOR)
+                            && region.block().terminator().definition().isKnown())) {
                 throw new Violation("region " + i + " must end with a terminator");
             }
             String terminator = draft.definition().dialect().equals("sdy") ? "sdy.return" : "stablehlo.return";
@@ -238,9 +238,9 @@ final class Checker {
     private static void sameShape(Draft draft) {
         List<Type> types = allTypes(draft, true);
         for (int i = 1; i < types.size(); i++) {
-            boolean same = types.getFirst() instanceof TensorType a && types.get(i) instanceof TensorType b
-                    ? compatibleIgnoringBounds(a, b)
-                    : true;
+            boolean same = !(types.getFirst() instanceof TensorType a)
+                    || !(types.get(i) instanceof TensorType b)
+                    || compatibleIgnoringBounds(a, b);
             Violation.check(
                     same, "operands and results must have one shape, got " + types.getFirst() + " and " + types.get(i));
         }

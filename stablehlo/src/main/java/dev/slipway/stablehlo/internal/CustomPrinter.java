@@ -72,16 +72,12 @@ final class CustomPrinter {
                 .filter(definition -> !definition.variadic())
                 .count();
         if (operation.results().size() < fixedResults
-                || operation.definition().results().size() == fixedResults
-                        && operation.results().size() != fixedResults) {
+                || (operation.definition().results().size() == fixedResults
+                        && operation.results().size() != fixedResults)) {
             return false;
         }
         return switch (operation.definition().id()) {
-            case OpTable.STABLEHLO_CONSTANT ->
-                operation.attribute("value") instanceof DenseElements dense
-                                && dense.type().equals(operation.result().type())
-                        || operation.attribute("value") instanceof Attribute.Resource resource
-                                && resource.type().equals(operation.result().type());
+            case OpTable.STABLEHLO_CONSTANT -> operation.result().type().equals(valueType(operation));
             case OpTable.CHLO_CONSTANT, OpTable.SDY_CONSTANT ->
                 operation.attribute("value") instanceof DenseElements dense
                         && dense.type().equals(operation.result().type());
@@ -104,7 +100,7 @@ final class CustomPrinter {
             }
             case OpTable.STABLEHLO_CONVOLUTION ->
                 !(operation.attribute("padding") instanceof DenseElements dense)
-                        || dense.type().rank() == 2 && dense.type().dim(1) == 2;
+                        || (dense.type().rank() == 2 && dense.type().dim(1) == 2);
             case OpTable.SDY_MANUAL_COMPUTATION, OpTable.SDY_NAMED_COMPUTATION -> hasBlock(operation, 0);
             case OpTable.STABLEHLO_OPTIMIZATION_BARRIER ->
                 operation.results().stream()
@@ -112,6 +108,14 @@ final class CustomPrinter {
                         .toList()
                         .equals(operation.operands().stream().map(Value::type).toList());
             default -> true;
+        };
+    }
+
+    private static @Nullable Type valueType(Operation operation) {
+        return switch (operation.attribute("value")) {
+            case DenseElements dense -> dense.type();
+            case Attribute.Resource resource -> resource.type();
+            case null, default -> null;
         };
     }
 

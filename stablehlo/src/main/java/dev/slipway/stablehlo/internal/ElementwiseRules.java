@@ -106,16 +106,19 @@ final class ElementwiseRules {
     static List<Type> compare(Draft draft) {
         ComparisonDirection direction = draft.attribute("comparison_direction", ComparisonDirection.class);
         TensorType lhs = (TensorType) Types.mostSpecific(List.of(draft.tensor(0), draft.tensor(1)));
-        if (draft.attribute("compare_type") instanceof ComparisonType type) {
+        if (draft.attribute("compare_type") instanceof ComparisonType kind) {
             ElementType element = Types.expressed(draft.tensor(0).element());
-            boolean fits = switch (type) {
+            boolean fits = switch (kind) {
                 case FLOAT -> element instanceof FloatType || element instanceof ComplexType;
                 case TOTALORDER -> element instanceof FloatType;
                 case SIGNED -> element instanceof IntegerType integer && !integer.isUnsigned();
                 case UNSIGNED -> element instanceof IntegerType integer && integer.isUnsigned();
                 case NOTYPE -> true;
             };
-            Violation.check(fits, "compare_type " + type.name() + " does not fit operands of type " + draft.tensor(0));
+            Violation.check(
+                    fits,
+                    "compare_type " + draft.attribute("compare_type") + " does not fit operands of type "
+                            + draft.tensor(0));
         }
         if (draft.tensor(0).element() instanceof ComplexType) {
             Violation.check(
@@ -156,7 +159,7 @@ final class ElementwiseRules {
         int fromWidth = Types.width(from.element());
         int toWidth = Types.width(to.element());
         TensorType small = fromWidth < toWidth ? from : to;
-        TensorType big = small == from ? to : from;
+        TensorType big = fromWidth < toWidth ? to : from;
         int smallWidth = Math.min(fromWidth, toWidth);
         int bigWidth = Math.max(fromWidth, toWidth);
         int expected = big.rank() + (smallWidth == bigWidth ? 0 : 1);

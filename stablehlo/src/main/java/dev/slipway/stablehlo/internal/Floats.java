@@ -86,8 +86,9 @@ public final class Floats {
             exponent++;
         }
         long biased = significand < 1L << mantissaBits ? 0 : exponent + type.bias();
-        long bits =
-                biased == 0 && signed ? significand : biased << mantissaBits | significand & ((1L << mantissaBits) - 1);
+        long bits = biased == 0 && signed
+                ? significand
+                : (biased << mantissaBits) | (significand & ((1L << mantissaBits) - 1));
         long limit = (greatest << mantissaBits) | ((1L << mantissaBits) - 1);
         boolean tooLarge = switch (type.special()) {
             case IEEE -> biased >= greatest;

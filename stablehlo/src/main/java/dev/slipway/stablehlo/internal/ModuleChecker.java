@@ -12,7 +12,6 @@ import dev.slipway.stablehlo.Region;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /** Checks a whole module: every operation, the visibility of values, symbols. */
 public final class ModuleChecker {
     private final List<Diagnostic> diagnostics = new ArrayList<>();
-    private final Map<Object, Boolean> visible = new IdentityHashMap<>();
+    private final Map<Object, Boolean> visible = new HashMap<>();
 
     private ModuleChecker() {}
 
@@ -50,7 +49,7 @@ public final class ModuleChecker {
         }
         for (Region region : operation.regions()) {
             if (operation.definition().has(Trait.ISOLATED)) {
-                Map<Object, Boolean> outer = new IdentityHashMap<>(visible);
+                Map<Object, Boolean> outer = new HashMap<>(visible);
                 visible.clear();
                 region(region, inner);
                 visible.clear();

@@ -10,8 +10,8 @@ import dev.slipway.stablehlo.Region;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,7 +21,7 @@ import java.util.Set;
  * {@code %iterArg}; a region's values are numbered before those of the regions within.
  */
 final class Names {
-    private final Map<Object, String> names = new IdentityHashMap<>();
+    private final Map<Object, String> names = new HashMap<>();
     private final Set<String> used = new HashSet<>();
     private final boolean generic;
     private int nextValue;

@@ -330,7 +330,8 @@ public final class Printer {
                 }
                 out.append(']');
             }
-            case Attribute.Text text when kind.equals("String") && value == text -> attributes.string(text.value());
+            case Attribute.Text text when kind.equals("SymbolName") -> attributes.symbol(text.value());
+            case Attribute.Text text -> attributes.string(text.value());
             case EnumAttribute word -> out.append(word.name());
             case StructAttribute struct -> attributes.stripped(struct);
             default -> attributes.attribute(value);

@@ -93,7 +93,7 @@ final class RegionRules {
                     "inputs must have one shape, got " + first + " and " + draft.type(i));
         }
         Violation.check(
-                rank == 0 && (dimension == 0 || dimension == -1) || dimension >= -rank && dimension < rank,
+                (rank == 0 && (dimension == 0 || dimension == -1)) || (dimension >= -rank && dimension < rank),
                 "dimension must be in range [-" + rank + ", " + rank + "), got " + dimension);
         List<Type> arguments = arguments(draft.regions().getFirst());
         Violation.check(
@@ -206,7 +206,7 @@ final class RegionRules {
         }
         Type a = Types.element(left);
         Type b = Types.element(right);
-        return a instanceof FloatType && b instanceof FloatType || a.equals(b);
+        return (a instanceof FloatType && b instanceof FloatType) || a.equals(b);
     }
 
     /** Whether a type may be widened to another; floats are not compared by width. */

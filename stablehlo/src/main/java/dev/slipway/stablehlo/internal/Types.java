@@ -168,10 +168,7 @@ final class Types {
         for (int d = 0; d < rank; d++) {
             bounds[d] = result.bound(d);
         }
-        for (TensorType type : ranked) {
-            if (type == result) {
-                continue;
-            }
+        for (TensorType type : ranked.subList(1, ranked.size())) {
             Violation.check(type.rank() == rank, "ranks of " + result + " and " + type + " differ");
             for (int d = 0; d < rank; d++) {
                 combineDimension(shape, bounds, d, type.dim(d), type.bound(d), most);
