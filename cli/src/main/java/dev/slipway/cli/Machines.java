@@ -6,9 +6,9 @@ import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.OptionalInt;
 
 /** Finds the machine that a command's TARGET means. */
 final class Machines {
@@ -18,23 +18,20 @@ final class Machines {
      * A machine by name, or one that a JSON file describes.
      *
      * @param target a name, or the path of a file that ends in {@code .json}
-     * @param slices how many slices; 0 if not given: then one, or what the file says
+     * @param slices how many slices were asked for, if any were
      */
-    static Topology find(String target, int slices) throws IOException {
+    static Topology find(String target, OptionalInt slices) throws IOException {
         if (!target.endsWith(".json")) {
-            return Topologies.resolve(target, slices == 0 ? 1 : slices);
+            return Topologies.resolve(target, slices.orElse(1));
         }
-        Path file = Path.of(target);
-        if (!Files.exists(file)) {
-            throw new NoSuchFileException(target);
-        }
-        Topology machine = Topologies.fromJson(Files.readString(file));
-        return slices == 0 ? machine : machine.withSlices(slices);
+        Topology machine = Topologies.fromJson(Files.readString(Path.of(target)));
+        return slices.isPresent() ? machine.withSlices(slices.getAsInt()) : machine;
     }
 
     /** A machine's name with its number of slices, where the name does not tell. */
     static String title(Topology machine) {
-        boolean told = machine.slices() == 1 || machine.platform() != Platform.TPU;
+        boolean told = machine.slices() == 1
+                || (machine.platform() == Platform.GPU && machine.name().endsWith("x" + machine.hostCount()));
         return told ? machine.name() : machine.name() + " x " + machine.slices() + " slices";
     }
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +35,8 @@ final class TargetsCommand implements Callable<Integer> {
             description = "A machine: v5e-16, v5p:4x4x8, h100-8x4, cpu-8, a3-highgpu-8g, or a .json file.")
     private @Nullable String name;
 
-    @Option(names = "--slices", paramLabel = "N", description = "Number of slices (1).")
-    private int slices;
+    @Option(names = "--slices", paramLabel = "N", description = "Slices of the machine; 1 by default.")
+    private @Nullable Integer slices;
 
     @Mixin
     private final Output output = new Output();
@@ -45,7 +46,7 @@ final class TargetsCommand implements Callable<Integer> {
         if (name == null) {
             list();
         } else {
-            Topology machine = Machines.find(name, slices);
+            Topology machine = Machines.find(name, slices == null ? OptionalInt.empty() : OptionalInt.of(slices));
             if (output.json()) {
                 output.document(describe(machine));
             } else {

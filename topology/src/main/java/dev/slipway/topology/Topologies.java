@@ -25,13 +25,13 @@ public final class Topologies {
      *       chip, 7x counts two devices a chip, the others count chips), and {@code v4-384}
      *   <li>a TPU shape in full, such as {@code v5p:4x4x8}: the catalogue's name for it where there is one
      *   <li>{@code h100-8} for one host and {@code h100-8x4} for four, or {@code h100-8} with four slices: a slice of GPUs
-     *       is an NVLink domain
+     *       is an NVLink domain, and {@code gb200-4x18} is one
      *   <li>{@code cpu} and {@code cpu-N}
      *   <li>other names for these: {@code v5litepod-16}, {@code tpu-v5p-8}, {@code a3-highgpu-8g}
      * </ul>
      *
      * @param name what the machine is called
-     * @param slices number of slices
+     * @param slices how many of the named machine; of {@code h100-8x4}, which has four slices, two make eight
      * @throws UnknownTopologyException if there is no such machine
      * @throws InvalidTopologyException if there are fewer than one slice, or a shape cannot be built
      */

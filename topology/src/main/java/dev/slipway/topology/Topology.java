@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.topology;
 
+import dev.slipway.topology.internal.TopologyNames;
 import java.util.AbstractList;
 import java.util.List;
 import java.util.Objects;
@@ -14,7 +15,7 @@ import java.util.RandomAccess;
  * by the data-centre network (DCN). The value is small whatever the machine's size: {@link #devices()} is a view that
  * computes each device when asked for it.
  *
- * @param name the machine's canonical name, without the number of TPU slices
+ * @param name the machine's canonical name, without the number of slices; names of GPUs in several hosts count the hosts
  * @param chip the chip and its figures
  * @param slices number of slices, at least 1
  * @param slice chips of one slice along each dimension
@@ -53,9 +54,23 @@ public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bou
         }
     }
 
-    /** The same machine with another number of slices. */
+    /**
+     * The same machine with another number of slices.
+     *
+     * @throws InvalidTopologyException if that is below 1
+     */
     public Topology withSlices(int count) {
-        return new Topology(name, chip, count, slice, host, wrap);
+        boolean namedByHosts = chip.accelerator() instanceof Accelerator.Gpu gpu
+                && name.equals(TopologyNames.gpuName(chip, gpu, slices, slice, host));
+        return new Topology(
+                namedByHosts && chip.accelerator() instanceof Accelerator.Gpu gpu
+                        ? TopologyNames.gpuName(chip, gpu, count, slice, host)
+                        : name,
+                chip,
+                count,
+                slice,
+                host,
+                wrap);
     }
 
     public Platform platform() {

@@ -137,6 +137,7 @@ class TopologiesTest {
     void gpusOfSeveralHostsAreSlicesOfOneNvlinkDomainEach() {
         Topology four = Topologies.resolve("h100-8x4");
         assertThat(four).isEqualTo(Topologies.resolve("h100-8", 4));
+        assertThat(four.withSlices(1)).isEqualTo(Topologies.resolve("h100-8"));
         assertThat(four.slices()).isEqualTo(4);
         assertThat(four.hostCount()).isEqualTo(4);
         assertThat(four.devices().get(9).sliceIndex()).hasValue(1);
@@ -151,9 +152,18 @@ class TopologiesTest {
         assertThat(rack.hostsPerSlice()).isEqualTo(18);
         assertThat(((PluginSpec.Gpu) rack.plugin()).topology()).isEqualTo("1x18x4");
         assertThat(Topologies.resolve("gb200-4x36").slices()).isEqualTo(2);
+        assertThat(Topologies.resolve("gb200-4x18", 2)).isEqualTo(Topologies.resolve("gb200-4x36"));
         assertThatThrownBy(() -> Topologies.resolve("gb200-4x20"))
                 .isInstanceOf(InvalidTopologyException.class)
                 .hasMessageContaining("NVLink domains of 18 hosts");
+    }
+
+    @Test
+    void domainsThatAreNotFullAreSlicesOfTheirOwn() {
+        Topology two = Topologies.resolve("gb200-4x2", 3);
+        assertThat(two.name()).isEqualTo("gb200-4x2");
+        assertThat(two.slices()).isEqualTo(3);
+        assertThat(((PluginSpec.Gpu) two.plugin()).topology()).isEqualTo("3x2x4");
     }
 
     @Test

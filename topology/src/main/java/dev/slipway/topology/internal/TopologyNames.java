@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import dev.slipway.topology.Accelerator;
 import dev.slipway.topology.Bounds;
+import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.InvalidTopologyException;
 import dev.slipway.topology.Topology;
 import dev.slipway.topology.UnknownTopologyException;
@@ -147,28 +148,30 @@ public final class TopologyNames {
         if (perHost < 1 || hosts < 1 || perHost > 2 * gpu.devicesPerHost()) {
             return Optional.empty();
         }
-        if (slices < 1) {
+        ChipSpec chip = match.entry().chip();
+        int perDomain = Math.min(gpu.hostsPerDomain(), hosts);
+        if (hosts % perDomain != 0) {
             throw new InvalidTopologyException(
-                    match.entry().chip().name() + " with " + slices + " slices: at least 1 was expected");
+                    hosts + " hosts of " + chip.name() + " do not fill NVLink domains of " + perDomain + " hosts each");
         }
-        if ((long) hosts * slices > Integer.MAX_VALUE / perHost) {
+        if (slices > Integer.MAX_VALUE / (hosts / perDomain)) {
             throw new InvalidTopologyException(hosts + " hosts x " + slices + " slices are more than ids can count");
         }
-        int allHosts = hosts * slices;
-        int perDomain = Math.min(gpu.hostsPerDomain(), allHosts);
-        if (allHosts % perDomain != 0) {
-            throw new InvalidTopologyException(allHosts + " hosts of "
-                    + match.entry().chip().name() + " do not fill NVLink domains of " + perDomain + " hosts each");
-        }
-        String chip = match.entry().chip().name();
-        String name = chip + "-" + perHost + (allHosts > 1 ? "x" + allHosts : "");
-        return Optional.of(new Topology(
-                name,
-                match.entry().chip(),
-                allHosts / perDomain,
-                new Bounds(perHost * perDomain, 1, 1),
-                new Bounds(perHost, 1, 1),
-                Wrap.NONE));
+        Bounds domain = new Bounds(perHost * perDomain, 1, 1);
+        Bounds host = new Bounds(perHost, 1, 1);
+        int domains = hosts / perDomain * slices;
+        return Optional.of(
+                new Topology(gpuName(chip, gpu, domains, domain, host), chip, domains, domain, host, Wrap.NONE));
+    }
+
+    /**
+     * The canonical name of GPUs in hosts: {@code h100-8x4}. Where an NVLink domain could hold more hosts than it does, the
+     * name is that of one domain and the number of domains is told apart, as the slices of a TPU are.
+     */
+    public static String gpuName(ChipSpec chip, Accelerator.Gpu gpu, int domains, Bounds domain, Bounds host) {
+        int perDomain = domain.x() / host.x();
+        int hosts = perDomain == gpu.hostsPerDomain() ? perDomain * domains : perDomain;
+        return chip.name() + "-" + host.x() + (hosts > 1 ? "x" + hosts : "");
     }
 
     private static Optional<Topology> cpu(Match match, int slices) {
