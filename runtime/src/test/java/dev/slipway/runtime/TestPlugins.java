@@ -20,6 +20,10 @@ final class TestPlugins {
         return Plugins.ofUser().load("cpu", PackageStore.Progress.NONE);
     }
 
+    static Plugin load(PluginName name) {
+        return Plugins.ofUser().load(name.text(), PackageStore.Progress.NONE);
+    }
+
     static Plugin tpu() {
         return Plugins.ofUser().load("tpu", PackageStore.Progress.NONE);
     }
