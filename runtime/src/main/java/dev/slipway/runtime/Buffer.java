@@ -2,8 +2,11 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_Bitcast_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyRawToHost_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToMemory_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_DecreaseExternalReferenceCount_Args;
@@ -11,7 +14,9 @@ import dev.slipway.runtime.internal.abi.PJRT_Buffer_Delete_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Device_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Dimensions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_DynamicDimensionIndices_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_ElementType_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_GetMemoryLayout_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_IncreaseExternalReferenceCount_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_IsDeleted_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_IsOnCpu_Args;
@@ -23,6 +28,8 @@ import dev.slipway.runtime.internal.abi.PJRT_Buffer_OnDeviceSizeInBytes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_ReadyEvent_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_ToHostBuffer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_UnpaddedDimensions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_UnsafePointer_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -228,8 +235,8 @@ public final class Buffer implements AutoCloseable {
         });
     }
 
-    private static MemorySegment majorToMinor(Scratch scratch, int rank) {
-        MemorySegment order = scratch.allocate((long) rank * Long.BYTES, 8);
+    static MemorySegment majorToMinor(Scratch scratch, int rank) {
+        MemorySegment order = scratch.allocate(Math.max(1, (long) rank * Long.BYTES), 8);
         for (int i = 0; i < rank; i++) {
             order.setAtIndex(ValueLayout.JAVA_LONG, i, rank - 1 - i);
         }
@@ -329,6 +336,105 @@ public final class Buffer implements AutoCloseable {
                 buffer.handle.release();
             }
         }
+    }
+
+    /** The layout on the device, as XLA writes it: {@code {1,0:T(8,128)}} (the layouts extension). */
+    public String layout() {
+        return use(Layouts::ofBuffer);
+    }
+
+    /** The dimensions without padding, where they differ on a device with dynamic shapes. */
+    public long[] unpaddedDimensions() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_UnpaddedDimensions_Args.in(scratch);
+            PJRT_Buffer_UnpaddedDimensions_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_UnpaddedDimensions, args);
+            return Native.longs(
+                    PJRT_Buffer_UnpaddedDimensions_Args.unpadded_dims(args),
+                    PJRT_Buffer_UnpaddedDimensions_Args.num_dims(args));
+        });
+    }
+
+    /** Which dimensions are dynamic within a bound. */
+    public long[] dynamicDimensions() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_DynamicDimensionIndices_Args.in(scratch);
+            PJRT_Buffer_DynamicDimensionIndices_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_DynamicDimensionIndices, args);
+            return Native.longs(
+                    PJRT_Buffer_DynamicDimensionIndices_Args.dynamic_dim_indices(args),
+                    PJRT_Buffer_DynamicDimensionIndices_Args.num_dynamic_dims(args));
+        });
+    }
+
+    /** The order of the dimensions on the device, minor to major, by the C API's older way. */
+    public long[] minorToMajor() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_GetMemoryLayout_Args.in(scratch);
+            PJRT_Buffer_GetMemoryLayout_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_GetMemoryLayout, args);
+            MemorySegment layout = PJRT_Buffer_GetMemoryLayout_Args.layout(args);
+            if (PJRT_Buffer_MemoryLayout.type(layout) != PJRT_Buffer_MemoryLayout_Type.Tiled) {
+                throw new UsageException.Unsupported("the plugin gives strides instead of an order of dimensions");
+            }
+            MemorySegment tiled = PJRT_Buffer_MemoryLayout.tiled(layout);
+            return Native.longs(
+                    PJRT_Buffer_MemoryLayout_Tiled.minor_to_major(tiled),
+                    PJRT_Buffer_MemoryLayout_Tiled.minor_to_major_size(tiled));
+        });
+    }
+
+    /** The address of the data on its device, for code that runs there. */
+    public long unsafePointer() {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_UnsafePointer_Args.in(scratch);
+            PJRT_Buffer_UnsafePointer_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_UnsafePointer, args);
+            return PJRT_Buffer_UnsafePointer_Args.buffer_pointer(args);
+        });
+    }
+
+    /**
+     * Copies bytes as they lie on the device, without waiting.
+     *
+     * @param destination native memory that stays until the future completes; its size says how many bytes
+     * @param offset of the first byte
+     * @throws UsageException.BadArgument if the range does not lie in the buffer
+     */
+    public CompletableFuture<@Nullable Void> copyRawToHost(MemorySegment destination, long offset) {
+        long size = onDeviceBytes();
+        if (!destination.isNative()
+                || destination.isReadOnly()
+                || offset < 0
+                || destination.byteSize() > size - offset) {
+            throw new UsageException.BadArgument("bytes " + offset + " to " + (offset + destination.byteSize())
+                    + " of a buffer of " + size
+                    + " cannot be copied there: they must lie in the buffer, and go to writable native"
+                    + " memory");
+        }
+        long event = use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_CopyRawToHost_Args.in(scratch);
+            PJRT_Buffer_CopyRawToHost_Args.buffer(args, buffer);
+            PJRT_Buffer_CopyRawToHost_Args.dst(args, destination.address());
+            PJRT_Buffer_CopyRawToHost_Args.offset(args, offset);
+            PJRT_Buffer_CopyRawToHost_Args.transfer_size(args, destination.byteSize());
+            api.call(PjrtFunction.PJRT_Buffer_CopyRawToHost, args);
+            return PJRT_Buffer_CopyRawToHost_Args.event(args);
+        });
+        return client.api().events().future(event, destination);
+    }
+
+    /** The same bytes as another type (plugins since 0.98). */
+    public Buffer bitcast(TensorType as) {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_Bitcast_Args.in(scratch);
+            PJRT_Buffer_Bitcast_Args.buffer(args, buffer);
+            PJRT_Buffer_Bitcast_Args.element_type(args, as.element().code());
+            PJRT_Buffer_Bitcast_Args.dims(args, Client.dimensions(scratch, as).address());
+            PJRT_Buffer_Bitcast_Args.num_dims(args, as.dimensions().size());
+            api.call(PjrtFunction.PJRT_Buffer_Bitcast, args);
+            return new Buffer(client, PJRT_Buffer_Bitcast_Args.out_buffer(args));
+        });
     }
 
     /** Whether it was closed. */

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.AbiVersions;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.KeyValueCallbacks;
+import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Client_AddressableDevices_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_AddressableMemories_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_BufferFromHostBuffer_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_Compile_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_CreateErrorBuffer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_CreateUninitializedBuffer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_CreateViewOfDeviceBuffer_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_Create_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_DefaultDeviceAssignment_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_Devices_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_DmaMap_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_DmaUnmap_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_Load_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_LookupAddressableDevice_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_LookupDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformName_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformVersion_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_ProcessIndex_Args;
@@ -21,10 +32,12 @@ import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The devices that a plugin finds here, and what runs on them. Threads may share it.
@@ -91,12 +104,19 @@ public final class Client implements AutoCloseable {
         });
     }
 
-    static Client create(Plugin plugin, Map<String, NamedValue> options) {
+    static Client create(Plugin plugin, Map<String, NamedValue> options, @Nullable KeyValueStore store) {
         try (Scratch scratch = Scratch.open()) {
             MemorySegment args = PJRT_Client_Create_Args.in(scratch);
             PJRT_Client_Create_Args.create_options(
                     args, Api.namedValues(scratch, options).address());
             PJRT_Client_Create_Args.num_options(args, options.size());
+            if (store != null) {
+                KeyValueCallbacks callbacks = new KeyValueCallbacks(store);
+                PJRT_Client_Create_Args.kv_get_callback(args, callbacks.get().address());
+                PJRT_Client_Create_Args.kv_try_get_callback(
+                        args, callbacks.tryGet().address());
+                PJRT_Client_Create_Args.kv_put_callback(args, callbacks.put().address());
+            }
             plugin.api().call(PjrtFunction.PJRT_Client_Create, args);
             return new Client(plugin, PJRT_Client_Create_Args.client(args));
         }
@@ -269,9 +289,7 @@ public final class Client implements AutoCloseable {
      * @throws UsageException.Foreign if the memory is another client's
      */
     public Buffer put(MemorySegment data, TensorType type, Memory memory, HostSemantics semantics) {
-        if (memory.client() != this) {
-            throw new UsageException.Foreign("the memory " + memory + " belongs to another client");
-        }
+        own(memory);
         long bytes = type.hostBytes();
         if (type.element() == ElementType.TOKEN) {
             throw new UsageException.BadArgument("a token has no data to put on a device");
@@ -322,6 +340,191 @@ public final class Client implements AutoCloseable {
                 type.dimensions().isEmpty()
                         ? new long[] {0}
                         : type.dimensions().stream().mapToLong(Long::longValue).toArray());
+    }
+
+    /** The version of the runtime's ABI, as a serialized proto (the ABI version extension). */
+    public byte[] abiVersion() {
+        return handle.use(AbiVersions::ofClient);
+    }
+
+    /** Throws the plugin's reason unless an executable of that {@link Executable#abiVersion} runs here. */
+    public void checkCompatible(byte[] executableAbiVersion) {
+        handle.use((api, scratch, client) -> {
+            AbiVersions.check(api, scratch, client, executableAbiVersion);
+            return null;
+        });
+    }
+
+    /** The layout that arrays of a type get, as XLA writes it (the layouts extension). */
+    public String defaultLayout(TensorType type) {
+        return handle.use((api, scratch, client) -> Layouts.defaultOfClient(
+                api,
+                scratch,
+                client,
+                type.element().code(),
+                dimensions(scratch, type),
+                type.dimensions().size()));
+    }
+
+    /** The device of that id, as the plugin finds it. */
+    public Device lookUpDevice(int id) {
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_LookupDevice_Args.in(scratch);
+            PJRT_Client_LookupDevice_Args.client(args, client);
+            PJRT_Client_LookupDevice_Args.id(args, id);
+            api.call(PjrtFunction.PJRT_Client_LookupDevice, args);
+            return device(PJRT_Client_LookupDevice_Args.device(args));
+        });
+    }
+
+    /** The addressable device of that hardware id, as the plugin finds it. */
+    public Device lookUpAddressableDevice(int localHardwareId) {
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_LookupAddressableDevice_Args.in(scratch);
+            PJRT_Client_LookupAddressableDevice_Args.client(args, client);
+            PJRT_Client_LookupAddressableDevice_Args.local_hardware_id(args, localHardwareId);
+            api.call(PjrtFunction.PJRT_Client_LookupAddressableDevice, args);
+            return device(PJRT_Client_LookupAddressableDevice_Args.addressable_device(args));
+        });
+    }
+
+    /** Arrays to be sent piece by piece into a memory. */
+    public HostTransfer transfer(List<TensorType> types, Memory memory) {
+        return HostTransfer.create(this, types, memory);
+    }
+
+    /** A buffer with memory but no data yet: what it holds is whatever lay there. */
+    public Buffer uninitialized(TensorType type, Memory memory) {
+        own(memory);
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_CreateUninitializedBuffer_Args.in(scratch);
+            PJRT_Client_CreateUninitializedBuffer_Args.client(args, client);
+            PJRT_Client_CreateUninitializedBuffer_Args.shape_dims(
+                    args, dimensions(scratch, type).address());
+            PJRT_Client_CreateUninitializedBuffer_Args.shape_num_dims(
+                    args, type.dimensions().size());
+            PJRT_Client_CreateUninitializedBuffer_Args.shape_element_type(
+                    args, type.element().code());
+            PJRT_Client_CreateUninitializedBuffer_Args.shape_layout(
+                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+            PJRT_Client_CreateUninitializedBuffer_Args.memory(args, memory.address());
+            api.call(PjrtFunction.PJRT_Client_CreateUninitializedBuffer, args);
+            return new Buffer(this, PJRT_Client_CreateUninitializedBuffer_Args.buffer(args));
+        });
+    }
+
+    /** A buffer that stands for an error: whatever uses it gets the error (plugins since 0.82). */
+    public Buffer failed(TensorType type, Memory memory, int statusCode, String message) {
+        own(memory);
+        byte[] text = message.getBytes(StandardCharsets.UTF_8);
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_CreateErrorBuffer_Args.in(scratch);
+            PJRT_Client_CreateErrorBuffer_Args.client(args, client);
+            PJRT_Client_CreateErrorBuffer_Args.error_code(args, StatusException.checkCode(statusCode));
+            PJRT_Client_CreateErrorBuffer_Args.error_message(
+                    args, Native.bytes(scratch, text).address());
+            PJRT_Client_CreateErrorBuffer_Args.error_message_size(args, text.length);
+            PJRT_Client_CreateErrorBuffer_Args.shape_dims(
+                    args, dimensions(scratch, type).address());
+            PJRT_Client_CreateErrorBuffer_Args.shape_num_dims(
+                    args, type.dimensions().size());
+            PJRT_Client_CreateErrorBuffer_Args.shape_element_type(
+                    args, type.element().code());
+            PJRT_Client_CreateErrorBuffer_Args.shape_layout(
+                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+            PJRT_Client_CreateErrorBuffer_Args.memory(args, memory.address());
+            api.call(PjrtFunction.PJRT_Client_CreateErrorBuffer, args);
+            return new Buffer(this, PJRT_Client_CreateErrorBuffer_Args.buffer(args));
+        });
+    }
+
+    /**
+     * A buffer over memory of the device that somebody else owns; {@code data} is kept reachable until the plugin is done with it.
+     *
+     * @param data memory that the device reads: on the CPU, native memory aligned to 64 bytes
+     */
+    public Buffer viewOf(MemorySegment data, TensorType type, Device device) {
+        if (device.client() != this) {
+            throw new UsageException.Foreign(device + " belongs to another client");
+        }
+        if (!data.isNative() || data.byteSize() < type.hostBytes() || data.address() % 64 != 0) {
+            throw new UsageException.BadArgument("a view as " + type + " needs " + type.hostBytes()
+                    + " bytes of native memory at an address that 64 divides, not " + data.byteSize() + " bytes at "
+                    + data.address());
+        }
+        return handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_CreateViewOfDeviceBuffer_Args.in(scratch);
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.client(args, client);
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.device_buffer_ptr(args, data.address());
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.dims(
+                    args, dimensions(scratch, type).address());
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.num_dims(
+                    args, type.dimensions().size());
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.element_type(
+                    args, type.element().code());
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.layout(
+                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+            PJRT_Client_CreateViewOfDeviceBuffer_Args.device(args, device.address());
+            api.events().keepUntilDeleted(data, (callback, number) -> {
+                PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback(args, callback);
+                PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback_arg(args, number);
+                api.call(PjrtFunction.PJRT_Client_CreateViewOfDeviceBuffer, args);
+            });
+            return new Buffer(this, PJRT_Client_CreateViewOfDeviceBuffer_Args.buffer(args));
+        });
+    }
+
+    /** Tells the driver of host memory that it may read directly; {@link #dmaUnmap} takes it back. */
+    public void dmaMap(MemorySegment memory) {
+        if (!memory.isNative()) {
+            throw new UsageException.BadArgument("only native memory can be mapped for a device");
+        }
+        handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_DmaMap_Args.in(scratch);
+            PJRT_Client_DmaMap_Args.client(args, client);
+            PJRT_Client_DmaMap_Args.data(args, memory.address());
+            PJRT_Client_DmaMap_Args.size(args, memory.byteSize());
+            api.call(PjrtFunction.PJRT_Client_DmaMap, args);
+            return null;
+        });
+    }
+
+    /** Takes {@link #dmaMap} back. */
+    public void dmaUnmap(MemorySegment memory) {
+        handle.use((api, scratch, client) -> {
+            MemorySegment args = PJRT_Client_DmaUnmap_Args.in(scratch);
+            PJRT_Client_DmaUnmap_Args.client(args, client);
+            PJRT_Client_DmaUnmap_Args.data(args, memory.address());
+            api.call(PjrtFunction.PJRT_Client_DmaUnmap, args);
+            return null;
+        });
+    }
+
+    /** Loads what a topology compiled, without serializing it (plugins since 0.95). */
+    public LoadedExecutable load(Executable executable, CompileOptions options) {
+        if (!executable.platform().name().equals(platform.name())) {
+            throw new UsageException.Foreign("the executable was compiled for "
+                    + executable.platform().name() + ", and" + " this client is " + platform.name());
+        }
+        return executable
+                .handle()
+                .use((_, _, compiled) -> handle.use((api, scratch, client) -> {
+                    byte[] proto = options.toProto();
+                    MemorySegment args = PJRT_Client_Load_Args.in(scratch);
+                    PJRT_Client_Load_Args.client(args, client);
+                    PJRT_Client_Load_Args.executable(args, compiled);
+                    PJRT_Client_Load_Args.compile_options(
+                            args, Native.bytes(scratch, proto).address());
+                    PJRT_Client_Load_Args.compile_options_size(args, proto.length);
+                    api.call(PjrtFunction.PJRT_Client_Load, args);
+                    return new LoadedExecutable(this, PJRT_Client_Load_Args.loaded_executable(args));
+                }));
+    }
+
+    private void own(Memory memory) {
+        if (memory.client() != this) {
+            throw new UsageException.Foreign("the memory " + memory + " belongs to another client");
+        }
     }
 
     /** Whether it was closed. */

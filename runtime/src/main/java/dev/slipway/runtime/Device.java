@@ -5,13 +5,19 @@ import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Device_AddressableMemories_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_ClearMemoryStats_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_DefaultMemory_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_GetAttributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_GetDescription_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_IsAddressable_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_LocalHardwareId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_MemoryStats_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_PoisonExecution_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Get_Stream_For_External_Ready_Events_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Stream_Extension;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -146,6 +152,64 @@ public final class Device {
             stats.put("peak_allocated_bytes", PJRT_Device_MemoryStats_Args.peak_allocated_bytes(args));
         }
         return stats;
+    }
+
+    /** What the device says of itself at run time (plugins since 0.92). */
+    public Map<String, NamedValue> attributes() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_GetAttributes_Args.in(scratch);
+            PJRT_Device_GetAttributes_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_GetAttributes, args);
+            try {
+                return Api.namedValues(
+                        PJRT_Device_GetAttributes_Args.attributes(args),
+                        PJRT_Device_GetAttributes_Args.num_attributes(args));
+            } finally {
+                Native.free(
+                        PJRT_Device_GetAttributes_Args.attributes_deleter(args),
+                        PJRT_Device_GetAttributes_Args.device_attributes(args));
+            }
+        });
+    }
+
+    /** Starts the allocator's peaks anew (plugins since 0.106). */
+    public void clearMemoryStats() {
+        client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_ClearMemoryStats_Args.in(scratch);
+            PJRT_Device_ClearMemoryStats_Args.device(args, address);
+            api.call(PjrtFunction.PJRT_Device_ClearMemoryStats, args);
+            return null;
+        });
+    }
+
+    /**
+     * Has a launch that is under way fail with an error (plugins since 0.85).
+     *
+     * @return whether there was such a launch
+     */
+    public boolean poison(int launchId, int statusCode, String message) {
+        byte[] text = message.getBytes(StandardCharsets.UTF_8);
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_PoisonExecution_Args.in(scratch);
+            PJRT_Device_PoisonExecution_Args.device(args, address);
+            PJRT_Device_PoisonExecution_Args.launch_id(args, launchId);
+            PJRT_Device_PoisonExecution_Args.error_code(args, StatusException.checkCode(statusCode));
+            PJRT_Device_PoisonExecution_Args.error_message(
+                    args, Native.bytes(scratch, text).address());
+            PJRT_Device_PoisonExecution_Args.error_message_size(args, text.length);
+            api.call(PjrtFunction.PJRT_Device_PoisonExecution, args);
+            return PJRT_Device_PoisonExecution_Args.poisoned(args);
+        });
+    }
+
+    /** The stream of the device on which buffers from outside become ready (the stream extension). */
+    public long stream() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Get_Stream_For_External_Ready_Events_Args.in(scratch);
+            PJRT_Get_Stream_For_External_Ready_Events_Args.device(args, address);
+            api.extension(Extension.STREAM).call(PJRT_Stream_Extension.get_stream, args);
+            return PJRT_Get_Stream_For_External_Ready_Events_Args.stream(args);
+        });
     }
 
     @Override

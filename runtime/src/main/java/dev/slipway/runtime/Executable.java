@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.AbiVersions;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_ExecutableMetadata;
+import dev.slipway.runtime.internal.abi.PJRT_ExecutableMetadata_DestroySerializedMetadata_Args;
+import dev.slipway.runtime.internal.abi.PJRT_ExecutableMetadata_Extension;
+import dev.slipway.runtime.internal.abi.PJRT_ExecutableMetadata_GetExecutableMetadata_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_Fingerprint_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_GetCompileOptions_Args;
@@ -21,6 +27,9 @@ import dev.slipway.runtime.internal.abi.PJRT_Executable_ParameterMemoryKinds_Arg
 import dev.slipway.runtime.internal.abi.PJRT_Executable_Serialize_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_SizeOfGeneratedCodeInBytes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Program;
+import dev.slipway.runtime.internal.abi.PJRT_Shardings_Extension;
+import dev.slipway.runtime.internal.abi.PJRT_Shardings_PJRT_Executable_OutputShardings_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Shardings_PJRT_Executable_ParameterShardings_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -269,9 +278,8 @@ public final class Executable implements AutoCloseable {
                         PJRT_Executable_GetCompileOptions_Args.serialized_bytes(args),
                         PJRT_Executable_GetCompileOptions_Args.serialized_bytes_size(args));
             } finally {
-                Native.callVoid(
-                        MemorySegment.ofAddress(
-                                PJRT_Executable_GetCompileOptions_Args.serialized_compile_options_deleter(args)),
+                Native.free(
+                        PJRT_Executable_GetCompileOptions_Args.serialized_compile_options_deleter(args),
                         PJRT_Executable_GetCompileOptions_Args.serialized_compile_options(args));
             }
         });
@@ -293,10 +301,89 @@ public final class Executable implements AutoCloseable {
                         PJRT_Executable_Serialize_Args.serialized_bytes(args),
                         PJRT_Executable_Serialize_Args.serialized_bytes_size(args));
             } finally {
-                Native.callVoid(
-                        MemorySegment.ofAddress(PJRT_Executable_Serialize_Args.serialized_executable_deleter(args)),
+                Native.free(
+                        PJRT_Executable_Serialize_Args.serialized_executable_deleter(args),
                         PJRT_Executable_Serialize_Args.serialized_executable(args));
             }
+        });
+    }
+
+    /** The layout of each result, as XLA writes it: {@code {1,0:T(8,128)}} (the layouts extension). */
+    public List<String> outputLayouts() {
+        return handle.use(Layouts::ofOutputs);
+    }
+
+    /** The layout of each parameter (the layouts extension, since 0.93). */
+    public List<String> parameterLayouts() {
+        return handle.use(Layouts::ofParameters);
+    }
+
+    /** The sharding of each parameter as a serialized {@code OpSharding}; empty where there is none (the shardings extension). */
+    public List<byte[]> parameterShardings() {
+        return handle.use((api, scratch, executable) -> {
+            MemorySegment args = PJRT_Shardings_PJRT_Executable_ParameterShardings_Args.in(scratch);
+            PJRT_Shardings_PJRT_Executable_ParameterShardings_Args.executable(args, executable);
+            api.extension(Extension.SHARDINGS)
+                    .call(PJRT_Shardings_Extension.PJRT_Shardings_PJRT_Executable_ParameterShardings, args);
+            return blobs(
+                    PJRT_Shardings_PJRT_Executable_ParameterShardings_Args.shardings(args),
+                    PJRT_Shardings_PJRT_Executable_ParameterShardings_Args.sharding_sizes(args),
+                    PJRT_Shardings_PJRT_Executable_ParameterShardings_Args.num_parameters(args));
+        });
+    }
+
+    /** The sharding of each result as a serialized {@code OpSharding}; empty where there is none (the shardings extension). */
+    public List<byte[]> outputShardings() {
+        return handle.use((api, scratch, executable) -> {
+            MemorySegment args = PJRT_Shardings_PJRT_Executable_OutputShardings_Args.in(scratch);
+            PJRT_Shardings_PJRT_Executable_OutputShardings_Args.executable(args, executable);
+            api.extension(Extension.SHARDINGS)
+                    .call(PJRT_Shardings_Extension.PJRT_Shardings_PJRT_Executable_OutputShardings, args);
+            return blobs(
+                    PJRT_Shardings_PJRT_Executable_OutputShardings_Args.shardings(args),
+                    PJRT_Shardings_PJRT_Executable_OutputShardings_Args.sharding_sizes(args),
+                    PJRT_Shardings_PJRT_Executable_OutputShardings_Args.num_outputs(args));
+        });
+    }
+
+    private static List<byte[]> blobs(long pointers, long sizes, long count) {
+        if (pointers == 0) {
+            return List.of();
+        }
+        long[] addresses = Native.longs(pointers, count);
+        long[] lengths = Native.longs(sizes, count);
+        List<byte[]> blobs = new ArrayList<>();
+        for (int i = 0; i < addresses.length; i++) {
+            blobs.add(Native.bytes(addresses[i], lengths[i]));
+        }
+        return blobs;
+    }
+
+    /** The ABI version that it was compiled against, as a serialized proto (the ABI version extension). */
+    public byte[] abiVersion() {
+        return handle.use(AbiVersions::ofExecutable);
+    }
+
+    /** What the plugin keeps of it beside the code, as a serialized proto (the executable metadata extension). */
+    public byte[] metadata() {
+        return handle.use((api, scratch, executable) -> {
+            MemorySegment metadata = PJRT_ExecutableMetadata.in(scratch);
+            MemorySegment args = PJRT_ExecutableMetadata_GetExecutableMetadata_Args.in(scratch);
+            PJRT_ExecutableMetadata_GetExecutableMetadata_Args.executable(args, executable);
+            PJRT_ExecutableMetadata_GetExecutableMetadata_Args.metadata(args, metadata.address());
+            Api.Table table = api.extension(Extension.EXECUTABLE_METADATA);
+            table.call(PJRT_ExecutableMetadata_Extension.get_executable_metadata, args);
+            long given = PJRT_ExecutableMetadata_GetExecutableMetadata_Args.metadata(args);
+            MemorySegment answer = Native.at(given, PJRT_ExecutableMetadata.SIZE);
+            byte[] bytes = Native.bytes(
+                    PJRT_ExecutableMetadata.serialized_metadata(answer),
+                    PJRT_ExecutableMetadata.serialized_metadata_size(answer));
+            if (given != metadata.address()) {
+                MemorySegment destroy = PJRT_ExecutableMetadata_DestroySerializedMetadata_Args.in(scratch);
+                PJRT_ExecutableMetadata_DestroySerializedMetadata_Args.metadata(destroy, given);
+                table.callVoid(PJRT_ExecutableMetadata_Extension.destroy_serialized_metadata, destroy);
+            }
+            return bytes;
         });
     }
 

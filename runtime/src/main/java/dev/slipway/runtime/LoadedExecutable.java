@@ -4,10 +4,14 @@ package dev.slipway.runtime;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDevices_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Delete_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Execute_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_GetDeviceAssignment_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_GetExecutable_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_IsDeleted_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -173,6 +177,66 @@ public final class LoadedExecutable implements AutoCloseable {
         } finally {
             used.forEach(Handle::release);
         }
+    }
+
+    /** The devices as a serialized {@code DeviceAssignmentProto} (plugins since 0.79). */
+    public byte[] deviceAssignment() {
+        return handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_GetDeviceAssignment_Args.in(scratch);
+            PJRT_LoadedExecutable_GetDeviceAssignment_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_GetDeviceAssignment, args);
+            try {
+                return Native.bytes(
+                        PJRT_LoadedExecutable_GetDeviceAssignment_Args.serialized_bytes(args),
+                        PJRT_LoadedExecutable_GetDeviceAssignment_Args.serialized_bytes_size(args));
+            } finally {
+                Native.free(
+                        PJRT_LoadedExecutable_GetDeviceAssignment_Args.serialized_device_assignment_deleter(args),
+                        PJRT_LoadedExecutable_GetDeviceAssignment_Args.serialized_device_assignment(args));
+            }
+        });
+    }
+
+    /** A device's place in the program. */
+    public record LogicalId(int replica, int partition) {}
+
+    /** The place of each of {@link #devices} in the program (plugins since 0.96). */
+    public List<LogicalId> logicalIds() {
+        return handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args.in(scratch);
+            PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_AddressableDeviceLogicalIds, args);
+            int[] pairs = Native.ints(
+                    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args.addressable_device_logical_ids(args),
+                    2
+                            * PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args.num_addressable_device_logical_ids(
+                                    args));
+            List<LogicalId> ids = new ArrayList<>();
+            for (int i = 0; i < pairs.length; i += 2) {
+                ids.add(new LogicalId(pairs[i], pairs[i + 1]));
+            }
+            return ids;
+        });
+    }
+
+    /** Frees the code once no run is under way; the handle stays to be closed. */
+    public void delete() {
+        handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_Delete_Args.in(scratch);
+            PJRT_LoadedExecutable_Delete_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_Delete, args);
+            return null;
+        });
+    }
+
+    /** Whether the code is gone. */
+    public boolean isDeleted() {
+        return handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_IsDeleted_Args.in(scratch);
+            PJRT_LoadedExecutable_IsDeleted_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_IsDeleted, args);
+            return PJRT_LoadedExecutable_IsDeleted_Args.is_deleted(args);
+        });
     }
 
     /** Whether it was closed. */

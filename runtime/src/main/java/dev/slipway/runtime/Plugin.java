@@ -2,7 +2,10 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.FfiUpcall;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_FFI_Extension;
+import dev.slipway.runtime.internal.abi.PJRT_FFI_Register_Handler_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Attributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Initialize_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
@@ -14,6 +17,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
@@ -179,7 +183,17 @@ public final class Plugin {
      * @param options as the plugin documents them; the CPU's {@code cpu_device_count} is an int64
      */
     public Client client(Map<String, NamedValue> options) {
-        return Client.create(this, options);
+        return Client.create(this, options, null);
+    }
+
+    /**
+     * A client of a job of several processes.
+     *
+     * @param options as the plugin documents them, with this process's number and the number of processes
+     * @param store by which the processes find each other; it is kept as long as this process
+     */
+    public Client client(Map<String, NamedValue> options, KeyValueStore store) {
+        return Client.create(this, options, store);
     }
 
     /** A client with default options. */
@@ -200,6 +214,33 @@ public final class Plugin {
     /** A topology from {@link PluginTopology#serialize}. */
     public PluginTopology topology(byte[] serialized) {
         return PluginTopology.deserialize(this, serialized);
+    }
+
+    /**
+     * Registers a custom call, for all clients of this plugin and for as long as the process lives (the FFI extension).
+     *
+     * @param target the call's name in programs
+     * @param platform XLA's name of the platform: {@code Host} for CPUs, {@code CUDA}, {@code TPU}
+     * @throws StatusException if the name is taken
+     */
+    public void registerHandler(String target, String platform, FfiHandler handler) {
+        byte[] targetName = target.getBytes(StandardCharsets.UTF_8);
+        byte[] platformName = platform.getBytes(StandardCharsets.UTF_8);
+        Api.Table table = api.extension(Extension.FFI);
+        if (!table.has(PJRT_FFI_Extension.register_handler)) {
+            throw new UsageException.Unsupported(this + " does not register FFI handlers");
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment args = PJRT_FFI_Register_Handler_Args.in(arena);
+            PJRT_FFI_Register_Handler_Args.target_name(
+                    args, Native.bytes(arena, targetName).address());
+            PJRT_FFI_Register_Handler_Args.target_name_size(args, targetName.length);
+            PJRT_FFI_Register_Handler_Args.handler(args, FfiUpcall.stub(handler).address());
+            PJRT_FFI_Register_Handler_Args.platform_name(
+                    args, Native.bytes(arena, platformName).address());
+            PJRT_FFI_Register_Handler_Args.platform_name_size(args, platformName.length);
+            table.call(PJRT_FFI_Extension.register_handler, args);
+        }
     }
 
     Api api() {

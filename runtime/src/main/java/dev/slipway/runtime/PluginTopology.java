@@ -3,22 +3,30 @@ package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
+import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.PhaseCompiler;
 import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Client_TopologyDescription_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Compile_Args;
+import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_MemoryDescriptions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_MemoryDescription_Kind_Args;
+import dev.slipway.runtime.internal.abi.PJRT_MemoryDescriptions_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Attributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Create_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Deserialize_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Fingerprint_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_GetDeviceDescriptions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_GetMemorySpaceKindIds_Args;
+import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_PlatformName_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_PlatformVersion_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TopologyDescription_Serialize_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -160,9 +168,8 @@ public final class PluginTopology implements AutoCloseable {
                         PJRT_TopologyDescription_Serialize_Args.serialized_bytes(args),
                         PJRT_TopologyDescription_Serialize_Args.serialized_bytes_size(args));
             } finally {
-                Native.callVoid(
-                        MemorySegment.ofAddress(
-                                PJRT_TopologyDescription_Serialize_Args.serialized_topology_deleter(args)),
+                Native.free(
+                        PJRT_TopologyDescription_Serialize_Args.serialized_topology_deleter(args),
                         PJRT_TopologyDescription_Serialize_Args.serialized_topology(args));
             }
         });
@@ -186,6 +193,110 @@ public final class PluginTopology implements AutoCloseable {
             return new Executable(
                     plugin, PJRT_Compile_Args.executable(args), null, new Platform(platformName(), platformVersion()));
         });
+    }
+
+    /** The layout that arrays of a type have here, as XLA writes it (the layouts extension). */
+    public String defaultLayout(TensorType type) {
+        return handle.use((api, scratch, topology) -> Layouts.defaultOfTopology(
+                api,
+                scratch,
+                topology,
+                type.element().code(),
+                Client.dimensions(scratch, type),
+                type.dimensions().size()));
+    }
+
+    /** The kinds of memory of each device, with the default one first where there is one (the memory descriptions extension). */
+    public List<List<String>> memoryKinds() {
+        return handle.use((api, scratch, topology) -> {
+            MemorySegment args = PJRT_TopologyDescription_GetDeviceDescriptions_Args.in(scratch);
+            PJRT_TopologyDescription_GetDeviceDescriptions_Args.topology(args, topology);
+            api.call(PjrtFunction.PJRT_TopologyDescription_GetDeviceDescriptions, args);
+            return Arrays.stream(Native.longs(
+                            PJRT_TopologyDescription_GetDeviceDescriptions_Args.descriptions(args),
+                            PJRT_TopologyDescription_GetDeviceDescriptions_Args.num_descriptions(args)))
+                    .mapToObj(device -> memoryKinds(api, device))
+                    .toList();
+        });
+    }
+
+    private static List<String> memoryKinds(Api api, long device) {
+        try (Scratch scratch = Scratch.open()) {
+            Api.Table table = api.extension(Extension.MEMORY_DESCRIPTIONS);
+            MemorySegment args = PJRT_DeviceDescription_MemoryDescriptions_Args.in(scratch);
+            PJRT_DeviceDescription_MemoryDescriptions_Args.device_description(args, device);
+            table.call(PJRT_MemoryDescriptions_Extension.PJRT_DeviceDescription_MemoryDescriptions, args);
+            long preferred = PJRT_DeviceDescription_MemoryDescriptions_Args.default_memory_index(args);
+            List<String> kinds = new ArrayList<>();
+            for (long memory : Native.longs(
+                    PJRT_DeviceDescription_MemoryDescriptions_Args.memory_descriptions(args),
+                    PJRT_DeviceDescription_MemoryDescriptions_Args.num_memory_descriptions(args))) {
+                MemorySegment kind = PJRT_MemoryDescription_Kind_Args.in(scratch);
+                PJRT_MemoryDescription_Kind_Args.memory_description(kind, memory);
+                table.call(PJRT_MemoryDescriptions_Extension.PJRT_MemoryDescription_Kind, kind);
+                kinds.add(Native.string(
+                        PJRT_MemoryDescription_Kind_Args.kind(kind), PJRT_MemoryDescription_Kind_Args.kind_size(kind)));
+            }
+            if (preferred > 0 && preferred < kinds.size()) {
+                kinds.addFirst(kinds.remove((int) preferred));
+            }
+            return kinds;
+        }
+    }
+
+    /** The numbers of the kinds of memory there are (plugins since 0.110). */
+    public int[] memoryKindIds() {
+        return handle.use((api, scratch, topology) -> {
+            MemorySegment args = PJRT_TopologyDescription_GetMemorySpaceKindIds_Args.in(scratch);
+            PJRT_TopologyDescription_GetMemorySpaceKindIds_Args.topology(args, topology);
+            api.call(PjrtFunction.PJRT_TopologyDescription_GetMemorySpaceKindIds, args);
+            return Native.ints(
+                    PJRT_TopologyDescription_GetMemorySpaceKindIds_Args.memory_space_kind_ids(args),
+                    PJRT_TopologyDescription_GetMemorySpaceKindIds_Args.num_memory_space_kind_ids(args));
+        });
+    }
+
+    /** How arrays of a type lie in a kind of memory: a serialized {@code ShapeProto} (plugins since 0.109). */
+    public byte[] canonicalShape(TensorType type, int memoryKindId) {
+        return handle.use((api, scratch, topology) -> {
+            MemorySegment args = PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.in(scratch);
+            PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.topology(args, topology);
+            PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.memory_space_kind_id(args, memoryKindId);
+            PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.dims(
+                    args, Client.dimensions(scratch, type).address());
+            PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.num_dims(
+                    args, type.dimensions().size());
+            PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.element_type(
+                    args, type.element().code());
+            api.call(PjrtFunction.PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace, args);
+            long shape = PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.serialized_shape(args);
+            try {
+                return Native.bytes(
+                        shape,
+                        PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.serialized_shape_size(args));
+            } finally {
+                Native.free(
+                        PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.serialized_shape_deleter(args),
+                        shape);
+            }
+        });
+    }
+
+    /** The phases of the plugin's compiler, in order; empty if it has none (the phase compile extension). */
+    public List<String> compilePhases() {
+        return handle.use((api, scratch, topology) -> PhaseCompiler.names(api, scratch));
+    }
+
+    /**
+     * Runs some phases of the plugin's compiler (the phase compile extension).
+     *
+     * @param programs serialized {@code PjRtPartialProgramProto}s
+     * @param phases some of {@link #compilePhases}, in order
+     * @return the programs after them, of the same kind
+     */
+    public List<byte[]> compilePhases(List<byte[]> programs, List<String> phases, CompileOptions options) {
+        return handle.use((api, scratch, topology) ->
+                PhaseCompiler.run(api, scratch, topology, programs, phases, options.toProto()));
     }
 
     /** Whether it was closed. */

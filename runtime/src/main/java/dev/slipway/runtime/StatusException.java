@@ -42,6 +42,14 @@ public abstract sealed class StatusException extends PjrtException {
         return matcher.find() ? Optional.of(matcher.group(1)) : Optional.empty();
     }
 
+    /** A code that may be given to a plugin: with another it would abort. */
+    static int checkCode(int code) {
+        if (code < 1 || code > 16) {
+            throw new UsageException.BadArgument("status code " + code + " is no error: 1 to 16 are");
+        }
+        return code;
+    }
+
     /** The exception of a status code; codes that are unknown give {@link Unknown}. */
     public static StatusException of(int code, String message, Map<String, byte[]> payloads) {
         return switch (code) {

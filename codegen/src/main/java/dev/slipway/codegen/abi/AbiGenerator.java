@@ -110,6 +110,9 @@ public final class AbiGenerator {
             create.addStatement("segment.set($T.JAVA_LONG, 0L, SIZE)", ValueLayout.class);
         }
         type.addMethod(create.addStatement("return segment").build());
+        if (struct.name().endsWith("_Extension") || struct.name().equals("XLA_FFI_Api")) {
+            offsets(type, placed);
+        }
         for (Placed field : placed) {
             if (field.kind() instanceof Kind.Union union) {
                 for (Field alternative : union.alternatives()) {
@@ -120,6 +123,18 @@ public final class AbiGenerator {
             }
         }
         return type.build();
+    }
+
+    /** A table of functions may be shorter in an older plugin, so its pointers are found by offset, after a look at the size. */
+    private static void offsets(TypeSpec.Builder type, List<Placed> fields) {
+        for (Placed field : fields) {
+            if (field.kind() instanceof Kind.Pointer) {
+                type.addField(FieldSpec.builder(long.class, field.field().name(), CONSTANT)
+                        .addJavadoc("Where {@code $L} stands.", field.field().name())
+                        .initializer("$L", field.offset())
+                        .build());
+            }
+        }
     }
 
     private void accessors(TypeSpec.Builder type, Field field, long offset) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime.internal;
 
+import dev.slipway.runtime.Extension;
 import dev.slipway.runtime.NamedValue;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.UsageException;
@@ -120,25 +121,54 @@ public final class Api {
         }
     }
 
-    /** Calls one of an extension's functions by the offset of its pointer; see {@link #call}. */
-    public void call(MemorySegment extension, long offset, String function, MemorySegment args) {
-        long error = Native.call(pointer(extension, offset, function), args.address());
-        if (error != 0) {
-            throw take(error);
+    /**
+     * The table of an extension.
+     *
+     * @throws UsageException.Unsupported if the plugin does not have it
+     */
+    public Table extension(Extension extension) {
+        MemorySegment found = extensions.get(extension.code());
+        if (found == null) {
+            throw missing("the extension " + extension);
         }
+        return new Table(extension, found);
     }
 
-    /** Calls one of an extension's functions that return nothing. */
-    public void callVoid(MemorySegment extension, long offset, String function, MemorySegment args) {
-        Native.callVoid(pointer(extension, offset, function), args.address());
-    }
+    /** An extension's functions, by the offsets of their pointers: an older plugin's table may be shorter. */
+    public final class Table {
+        private final Extension extension;
+        private final MemorySegment pointers;
 
-    private MemorySegment pointer(MemorySegment extension, long offset, String function) {
-        long pointer = offset + Long.BYTES <= extension.byteSize() ? extension.get(ValueLayout.JAVA_LONG, offset) : 0;
-        if (pointer == 0) {
-            throw missing(function);
+        private Table(Extension extension, MemorySegment pointers) {
+            this.extension = extension;
+            this.pointers = pointers;
         }
-        return MemorySegment.ofAddress(pointer);
+
+        /** Whether the plugin has the function. */
+        public boolean has(long offset) {
+            return offset + Long.BYTES <= pointers.byteSize() && pointers.get(ValueLayout.JAVA_LONG, offset) != 0;
+        }
+
+        /** Calls a function that may return an error; see {@link Api#call}. */
+        public void call(long offset, MemorySegment args) {
+            long error = Native.call(pointer(offset), args.address());
+            if (error != 0) {
+                throw take(error);
+            }
+        }
+
+        /** Calls a function that returns nothing. */
+        public void callVoid(long offset, MemorySegment args) {
+            Native.callVoid(pointer(offset), args.address());
+        }
+
+        private MemorySegment pointer(long offset) {
+            if (!has(offset)) {
+                throw missing("function " + (offset - PJRT_Extension_Base.SIZE) / Long.BYTES + " of the extension "
+                        + extension);
+            }
+            return MemorySegment.ofAddress(pointers.get(ValueLayout.JAVA_LONG, offset));
+        }
     }
 
     private UsageException.Unsupported missing(String function) {

@@ -23,7 +23,9 @@ public final class Events {
     private final Api api;
     private final ConcurrentHashMap<Long, Pending> pending = new ConcurrentHashMap<>();
     private final AtomicLong next = new AtomicLong(1);
+    private final ConcurrentHashMap<Long, Object> deletions = new ConcurrentHashMap<>();
     private final MemorySegment callback;
+    private final MemorySegment deletionCallback;
 
     private record Pending(
             long event,
@@ -32,11 +34,16 @@ public final class Events {
 
     Events(Api api) {
         this.api = api;
+        this.callback = stub("ready");
+        this.deletionCallback = stub("deleted");
+    }
+
+    private MemorySegment stub(String method) {
         try {
-            this.callback = Native.upcall(
+            return Native.upcall(
                     MethodHandles.lookup()
                             .findVirtual(
-                                    Events.class, "ready", MethodType.methodType(void.class, long.class, long.class))
+                                    Events.class, method, MethodType.methodType(void.class, long.class, long.class))
                             .bindTo(this),
                     FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
                     Arena.global());
@@ -93,6 +100,29 @@ public final class Events {
     /** Keeps an object reachable until the event is ready, whatever it says. */
     public void keep(long event, Object kept) {
         CompletableFuture<@Nullable Void> _ = future(event, kept);
+    }
+
+    /** A call that takes a C callback and a number for it. */
+    @FunctionalInterface
+    public interface WithCallback {
+        void call(long callback, long number);
+    }
+
+    /** Keeps an object reachable until C calls back to say that it is done with it. */
+    public void keepUntilDeleted(Object kept, WithCallback call) {
+        long number = next.getAndIncrement();
+        deletions.put(number, kept);
+        try {
+            call.call(deletionCallback.address(), number);
+        } catch (RuntimeException e) {
+            deletions.remove(number);
+            throw e;
+        }
+    }
+
+    @SuppressWarnings("unused") // called from C
+    private void deleted(long pointer, long number) {
+        deletions.remove(number);
     }
 
     @SuppressWarnings("unused") // called from C

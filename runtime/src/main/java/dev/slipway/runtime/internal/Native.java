@@ -29,6 +29,10 @@ public final class Native {
     /** {@code void f(Args*)}. */
     private static final MethodHandle TO_VOID = LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
+    /** {@code PJRT_Error* f(PJRT_Error_Code, const char*, size_t)}, which plugins give to callbacks. */
+    static final MethodHandle MAKE_ERROR = LINKER.downcallHandle(FunctionDescriptor.of(
+            ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
     private Native() {}
 
     /** Calls {@code PJRT_Error* function(args)} and returns the error's address, 0 for none. */
@@ -46,6 +50,13 @@ public final class Native {
             TO_VOID.invokeExact(function, args);
         } catch (Throwable e) {
             throw unchecked(e);
+        }
+    }
+
+    /** Calls the function that C handed over to free something. */
+    public static void free(long deleter, long object) {
+        if (deleter != 0) {
+            callVoid(MemorySegment.ofAddress(deleter), object);
         }
     }
 
