@@ -424,8 +424,9 @@ public final class Buffer implements AutoCloseable {
         return client.api().events().future(event, destination);
     }
 
-    /** The same bytes as another type (plugins since 0.98). */
+    /** The same bytes as another type; this buffer gives them up, as by donation (plugins since 0.98). */
     public Buffer bitcast(TensorType as) {
+        client.plugin().check(as);
         return use((api, scratch, buffer) -> {
             MemorySegment args = PJRT_Buffer_Bitcast_Args.in(scratch);
             PJRT_Buffer_Bitcast_Args.buffer(args, buffer);

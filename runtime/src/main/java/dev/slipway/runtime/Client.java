@@ -290,6 +290,7 @@ public final class Client implements AutoCloseable {
      */
     public Buffer put(MemorySegment data, TensorType type, Memory memory, HostSemantics semantics) {
         own(memory);
+        plugin.check(type);
         long bytes = type.hostBytes();
         if (type.element() == ElementType.TOKEN) {
             throw new UsageException.BadArgument("a token has no data to put on a device");
@@ -357,6 +358,7 @@ public final class Client implements AutoCloseable {
 
     /** The layout that arrays of a type get, as XLA writes it (the layouts extension). */
     public String defaultLayout(TensorType type) {
+        plugin.check(type);
         return handle.use((api, scratch, client) -> Layouts.defaultOfClient(
                 api,
                 scratch,
@@ -396,6 +398,7 @@ public final class Client implements AutoCloseable {
     /** A buffer with memory but no data yet: what it holds is whatever lay there. */
     public Buffer uninitialized(TensorType type, Memory memory) {
         own(memory);
+        plugin.check(type);
         return handle.use((api, scratch, client) -> {
             MemorySegment args = PJRT_Client_CreateUninitializedBuffer_Args.in(scratch);
             PJRT_Client_CreateUninitializedBuffer_Args.client(args, client);
@@ -416,6 +419,7 @@ public final class Client implements AutoCloseable {
     /** A buffer that stands for an error: whatever uses it gets the error (plugins since 0.82). */
     public Buffer failed(TensorType type, Memory memory, int statusCode, String message) {
         own(memory);
+        plugin.check(type);
         byte[] text = message.getBytes(StandardCharsets.UTF_8);
         return handle.use((api, scratch, client) -> {
             MemorySegment args = PJRT_Client_CreateErrorBuffer_Args.in(scratch);
@@ -447,6 +451,7 @@ public final class Client implements AutoCloseable {
         if (device.client() != this) {
             throw new UsageException.Foreign(device + " belongs to another client");
         }
+        plugin.check(type);
         if (!data.isNative() || data.byteSize() < type.hostBytes() || data.address() % 64 != 0) {
             throw new UsageException.BadArgument("a view as " + type + " needs " + type.hostBytes()
                     + " bytes of native memory at an address that 64 divides, not " + data.byteSize() + " bytes at "

@@ -48,6 +48,7 @@ public enum ElementType {
     F6E2M3FN("f6E2M3FN", 6, 32),
     F6E3M2FN("f6E3M2FN", 6, 33);
 
+    private static final int BASELINE = 57;
     private static final ElementType[] BY_CODE = byCode();
 
     private final String mlir;
@@ -69,6 +70,16 @@ public enum ElementType {
     /** The constant of {@code PJRT_Buffer_Type}. */
     public int code() {
         return code;
+    }
+
+    /** The minor version of the C API that added it ({@value #BASELINE}: that or earlier); an older plugin crashes on it. */
+    public int since() {
+        return switch (this) {
+            case F8E8M0FNU, F4E2M1FN -> 63;
+            case S1, U1 -> 94;
+            case F6E2M3FN, F6E3M2FN -> 114;
+            default -> BASELINE;
+        };
     }
 
     /** How StableHLO's text spells the type. */

@@ -57,6 +57,7 @@ public final class HostTransfer implements AutoCloseable {
         if (types.isEmpty() || types.stream().anyMatch(type -> type.element() == ElementType.TOKEN)) {
             throw new UsageException.BadArgument("a transfer needs the types of one or more arrays, not " + types);
         }
+        types.forEach(client.plugin()::check);
         return client.handle().use((api, scratch, address) -> {
             long stride = PJRT_ShapeSpec.LAYOUT.byteSize();
             MemorySegment shapes = scratch.allocate(stride * types.size(), 8);

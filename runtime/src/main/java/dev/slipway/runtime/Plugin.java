@@ -9,6 +9,7 @@ import dev.slipway.runtime.internal.abi.PJRT_FFI_Register_Handler_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Attributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Initialize_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
+import dev.slipway.topology.PluginSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -211,6 +212,35 @@ public final class Plugin {
         return PluginTopology.create(this, name, options);
     }
 
+    /**
+     * The machine that a {@link dev.slipway.topology.Topology} describes.
+     *
+     * @throws UsageException.BadArgument if it is a CPU, which is not described but there: see {@link #client}
+     */
+    public PluginTopology topology(PluginSpec machine) {
+        return switch (machine) {
+            case PluginSpec.Tpu tpu ->
+                topology(
+                        tpu.topologyName(),
+                        Map.of(
+                                "chip_config_name", NamedValue.of(tpu.chipConfigName()),
+                                "chips_per_host_bounds",
+                                        NamedValue.of(tpu.chipsPerHostBounds().stream()
+                                                .map(Integer::longValue)
+                                                .toList()),
+                                "num_slices", NamedValue.of(tpu.numSlices())));
+            case PluginSpec.Gpu gpu ->
+                topology(
+                        gpu.topologyName(),
+                        Map.of(
+                                "target_config", NamedValue.of(gpu.targetConfig()),
+                                "topology", NamedValue.of(gpu.topology())));
+            case PluginSpec.Cpu cpu ->
+                throw new UsageException.BadArgument(
+                        "a CPU of " + cpu.deviceCount() + " devices is compiled for by a client, not by a topology");
+        };
+    }
+
     /** A topology from {@link PluginTopology#serialize}. */
     public PluginTopology topology(byte[] serialized) {
         return PluginTopology.deserialize(this, serialized);
@@ -240,6 +270,14 @@ public final class Plugin {
                     args, Native.bytes(arena, platformName).address());
             PJRT_FFI_Register_Handler_Args.platform_name_size(args, platformName.length);
             table.call(PJRT_FFI_Extension.register_handler, args);
+        }
+    }
+
+    /** Refuses element types that the plugin is too old for, since it would crash on them. */
+    void check(TensorType type) {
+        if (type.element().since() > api.minor()) {
+            throw new UsageException.Unsupported(this + " does not know the element type " + type.element()
+                    + " (since 0." + type.element().since() + ")");
         }
     }
 

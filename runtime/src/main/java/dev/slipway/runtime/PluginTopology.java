@@ -197,6 +197,7 @@ public final class PluginTopology implements AutoCloseable {
 
     /** The layout that arrays of a type have here, as XLA writes it (the layouts extension). */
     public String defaultLayout(TensorType type) {
+        plugin.check(type);
         return handle.use((api, scratch, topology) -> Layouts.defaultOfTopology(
                 api,
                 scratch,
@@ -258,6 +259,7 @@ public final class PluginTopology implements AutoCloseable {
 
     /** How arrays of a type lie in a kind of memory: a serialized {@code ShapeProto} (plugins since 0.109). */
     public byte[] canonicalShape(TensorType type, int memoryKindId) {
+        plugin.check(type);
         return handle.use((api, scratch, topology) -> {
             MemorySegment args = PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.in(scratch);
             PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args.topology(args, topology);
