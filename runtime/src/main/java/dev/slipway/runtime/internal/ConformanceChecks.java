@@ -652,6 +652,7 @@ public final class ConformanceChecks {
     }
 
     private Object allTypes() {
+        Client here = client();
         List<String> refused = new ArrayList<>();
         int passed = 0;
         for (ElementType element : ElementType.values()) {
@@ -665,7 +666,7 @@ public final class ConformanceChecks {
                                 ? i % 2
                                 : element.bits() < 8 ? i % 2 : i + 1);
             }
-            try (Buffer buffer = client().put(MemorySegment.ofArray(data), TensorType.of(element, 2, 3), device())) {
+            try (Buffer buffer = here.put(MemorySegment.ofArray(data), TensorType.of(element, 2, 3), device())) {
                 byte[] back = new byte[data.length];
                 buffer.toHost(MemorySegment.ofArray(back));
                 expect(Arrays.toString(data), Arrays.toString(back));
