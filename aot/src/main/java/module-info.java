@@ -8,6 +8,8 @@ module dev.slipway.aot {
     requires static transitive org.jspecify;
     requires transitive dev.slipway.lowering;
     requires transitive dev.slipway.runtime;
-    requires com.google.common;
+    requires transitive com.google.common;
     requires tools.jackson.databind;
+
+    exports dev.slipway.aot;
 }

@@ -16,7 +16,13 @@ import picocli.CommandLine.Spec;
         versionProvider = Main.Version.class,
         header = "Compiles LLM inference programs ahead of time, for machines that are not there.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {TargetsCommand.class, MeshCommand.class})
+        subcommands = {
+            DemoCommand.class,
+            TargetsCommand.class,
+            MeshCommand.class,
+            CompileCommand.class,
+            GenerateCommand.class
+        })
 public final class Main implements Runnable {
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command

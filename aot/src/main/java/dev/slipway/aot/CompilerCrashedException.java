@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import java.util.Arrays;
+import java.util.List;
+
+/** A compiler aborted, and took its own process with it; this one goes on. */
+public final class CompilerCrashedException extends AotException {
+    private static final long serialVersionUID = 1L;
+    private static final int TAIL = 40;
+
+    private final int exit;
+    private final String log;
+
+    CompilerCrashedException(int exit, String log) {
+        super(
+                "the compiler's process ended with code %d without an answer%s; the program has something that this plugin aborts on"
+                        .formatted(exit, reason(log)));
+        this.exit = exit;
+        this.log = log;
+    }
+
+    /** The process's exit code; 134 for an abort, 137 for a kill. */
+    public int exit() {
+        return exit;
+    }
+
+    /** What the compiler printed before it ended. */
+    public String log() {
+        return log;
+    }
+
+    /** The line that says why: a failed check's, if there is one. */
+    private static String reason(String log) {
+        List<String> lines = Arrays.stream(log.split("\n"))
+                .map(String::strip)
+                .filter(line -> !line.isEmpty())
+                .toList();
+        return lines.stream()
+                .skip(Math.max(0, lines.size() - TAIL))
+                .filter(line -> line.contains("Check failed") || line.startsWith("F0") || line.contains("FATAL"))
+                .findFirst()
+                .map(line -> ": " + line)
+                .orElse("");
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.ShardingRules;
+import dev.slipway.mesh.DeviceOrder;
+import dev.slipway.mesh.MeshShape;
+import dev.slipway.mesh.MeshSpec;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.Platform;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is to be compiled: a model with abstract state, the mesh that it runs on, and how it decodes.
+ *
+ * @param model the decoder; its parameters are shapes only
+ * @param mesh axis names and shape; {@link MeshSpec#byDefault} puts all devices on {@code data}
+ * @param order in which order the devices fill the mesh
+ * @param options what decoding does
+ * @param rules which mesh axes cut which dimensions
+ * @param form how the program is written; null for what {@link #formFor} says of the target
+ */
+public record InferenceRunner(
+        DecoderConfig model,
+        MeshSpec mesh,
+        DeviceOrder order,
+        DecodeOptions options,
+        ShardingRules rules,
+        @Nullable Form form) {
+
+    /** A runner on the default mesh, with standard shardings and the target's own form. */
+    public static InferenceRunner of(DecoderConfig model, DecodeOptions options) {
+        return new InferenceRunner(
+                model, MeshSpec.byDefault(), DeviceOrder.RUNTIME, options, ShardingRules.standard(), null);
+    }
+
+    /** This runner on another mesh. */
+    public InferenceRunner withMesh(MeshSpec other) {
+        return new InferenceRunner(model, other, order, options, rules, form);
+    }
+
+    /** This runner on a mesh of these axes and this shape. */
+    public InferenceRunner withMesh(List<String> axes, MeshShape shape) {
+        return withMesh(new MeshSpec(axes, shape));
+    }
+
+    /** This runner with the devices in another order. */
+    public InferenceRunner withOrder(DeviceOrder other) {
+        return new InferenceRunner(model, mesh, other, options, rules, form);
+    }
+
+    /** This runner with a form of the caller's choice. */
+    public InferenceRunner withForm(Form other) {
+        return new InferenceRunner(model, mesh, order, options, rules, other);
+    }
+
+    /** This runner with other decode options. */
+    public InferenceRunner withOptions(DecodeOptions other) {
+        return new InferenceRunner(model, mesh, order, other, rules, form);
+    }
+
+    /**
+     * The form that suits a platform: bfloat16 and scanned layers on accelerators, where compile time must not grow with
+     * depth; float32 on the CPU, whose matrix products are quickest in it.
+     */
+    public static Form formFor(Platform platform) {
+        return switch (platform) {
+            case TPU, GPU -> Form.scanned(ElementType.BF16);
+            case CPU -> Form.scanned(ElementType.F32);
+        };
+    }
+}

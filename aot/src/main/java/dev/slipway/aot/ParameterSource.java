@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import dev.slipway.stablehlo.ElementType;
+import java.lang.foreign.MemorySegment;
+
+/** Where a program's parameters come from, e.g. a checkpoint. Called by several threads at once. */
+@FunctionalInterface
+public interface ParameterSource {
+    /**
+     * Writes a weight in row-major order of its logical shape.
+     *
+     * @param name as {@link dev.slipway.lowering.Parameters} has it, a layer's with {@code layers/N/} in front
+     * @param target exactly as long as the weight
+     * @param type the elements to write
+     */
+    void read(String name, MemorySegment target, ElementType type);
+}

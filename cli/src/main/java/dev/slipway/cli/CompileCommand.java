@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import dev.slipway.aot.AotCompiler;
+import dev.slipway.aot.Compiled;
+import dev.slipway.aot.InferenceRunner;
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.Sampling;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.Topology;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code slipway compile}: a model and a machine's name in, an executable and its figures out. */
+@Command(
+        name = "compile",
+        mixinStandardHelpOptions = true,
+        description = "Compiles a model's inference programs for a machine, which need not be here.")
+final class CompileCommand implements Callable<Integer> {
+    /** How a program's element types are named on the command line. */
+    enum Precision {
+        BF16,
+        F32;
+
+        ElementType element() {
+            return switch (this) {
+                case BF16 -> ElementType.BF16;
+                case F32 -> ElementType.F32;
+            };
+        }
+    }
+
+    @Mixin
+    private Output output = new Output();
+
+    @Mixin
+    private MeshOptions meshOptions = new MeshOptions();
+
+    @Option(
+            names = "--model",
+            paramLabel = "MODEL",
+            defaultValue = Model.PACKAGED,
+            description = "A GGUF file, a folder or config.json, or a name; ${DEFAULT-VALUE} by default.")
+    private String model = Model.PACKAGED;
+
+    @Option(names = "--target", paramLabel = "TARGET", description = "The machine, e.g. v5e-16; this CPU by default.")
+    private @Nullable String target;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "B",
+            defaultValue = "16",
+            description = "Rows; ${DEFAULT-VALUE} by default.")
+    private int batch;
+
+    @Option(
+            names = "--prefix",
+            paramLabel = "P",
+            defaultValue = "64",
+            description = "Width of the prompts; ${DEFAULT-VALUE} by default.")
+    private int prefix;
+
+    @Option(
+            names = "--max-length",
+            paramLabel = "T",
+            description = "How long rows may grow, prompt included; twice the prefix by default.")
+    private @Nullable Integer maxLength;
+
+    @Option(
+            names = "--dtype",
+            description =
+                    "Element type of weights, activations and cache: ${COMPLETION-CANDIDATES}; bf16 on accelerators, f32 on CPUs by default.")
+    private @Nullable Precision dtype;
+
+    @Option(names = "--layers", description = "scanned (one body for all layers) or unrolled.")
+    private Form.@Nullable Layers layers;
+
+    @Option(names = "--sample", description = "Sample at temperatures given at run time, rather than greedily.")
+    private boolean sample;
+
+    @Option(
+            names = "--method",
+            split = ",",
+            paramLabel = "METHOD",
+            description = "Programs to compile: sample_decode (by default), prefill, decode_step.")
+    private List<String> methods = List.of(AotCompiler.SAMPLE_DECODE);
+
+    @Option(
+            names = "--option",
+            paramLabel = "NAME=VALUE",
+            description = "An option of XLA's or the plugin's; true and false are booleans.")
+    private Map<String, String> options = Map.of();
+
+    @Option(names = "--out", paramLabel = "FILE", description = "Write the executable to a file.")
+    private @Nullable Path out;
+
+    @Option(names = "--module", paramLabel = "FILE", description = "Write the StableHLO module to a file.")
+    private @Nullable Path moduleFile;
+
+    @Override
+    public Integer call() throws IOException {
+        try (PluginsOnDemand plugins = new PluginsOnDemand(output);
+                Model opened = Model.open(model, plugins)) {
+            Topology machine = meshOptions.topology(target == null ? "cpu" : target);
+            InferenceRunner runner = runner(opened, machine);
+            AotCompiler compiler = new AotCompiler(plugins);
+            Map<String, CompiledReport> reports = new LinkedHashMap<>();
+            for (String method : methods) {
+                AotCompiler.Lowered lowered =
+                        AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
+                if (moduleFile != null) {
+                    write(
+                            moduleFile,
+                            lowered.program().module().toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                }
+                plugins.locate(machine.platform());
+                Compiled compiled;
+                try (Progress progress = Progress.begin(output, "compiling " + method + " for " + machine.name())) {
+                    compiled = compiler.compile(lowered, compilerOptions());
+                    progress.at("done");
+                }
+                if (out != null) {
+                    write(out, compiled.executable().toBytes());
+                }
+                reports.put(method, CompiledReport.of(opened.name(), compiled));
+            }
+            if (output.json()) {
+                output.document(
+                        reports.size() == 1 ? reports.values().iterator().next() : reports);
+            } else {
+                reports.values().forEach(report -> report.print(output));
+            }
+        }
+        return 0;
+    }
+
+    private InferenceRunner runner(Model opened, Topology machine) {
+        DecodeOptions decode = DecodeOptions.greedy(maxLength != null ? maxLength : 2 * prefix)
+                .withStopIds(opened.checkpoint()
+                        .map(checkpoint -> checkpoint.stopIds().stream()
+                                .mapToInt(Integer::intValue)
+                                .toArray())
+                        .orElse(new int[0]));
+        if (sample) {
+            decode = decode.withSampling(new Sampling.Temperature());
+        }
+        Form form = InferenceRunner.formFor(machine.platform());
+        if (dtype != null) {
+            form = new Form(form.layers(), dtype.element(), dtype.element(), dtype.element());
+        }
+        if (layers != null) {
+            form = new Form(layers, form.weights(), form.compute(), form.cache());
+        }
+        return InferenceRunner.of(opened.config(), decode)
+                .withMesh(meshOptions.spec())
+                .withOrder(meshOptions.order())
+                .withForm(form);
+    }
+
+    private Map<String, Object> compilerOptions() {
+        Map<String, Object> typed = new LinkedHashMap<>();
+        options.forEach((name, value) -> typed.put(
+                name, value.equals("true") || value.equals("false") ? (Object) Boolean.valueOf(value) : value));
+        return typed;
+    }
+
+    /** Writes a file whole or not at all. */
+    static void write(Path file, byte[] bytes) throws IOException {
+        Path folder = file.toAbsolutePath().getParent();
+        Path temporary = Files.createTempFile(folder, ".slipway", ".part");
+        try {
+            Files.write(temporary, bytes);
+            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(temporary);
+        }
+    }
+}

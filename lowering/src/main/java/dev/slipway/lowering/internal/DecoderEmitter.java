@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Activation;
+import dev.slipway.lowering.DecoderConfig.FeedForward;
+import dev.slipway.lowering.DecoderConfig.Norm;
+import dev.slipway.lowering.DecoderConfig.NormPlacement;
+import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
+import dev.slipway.lowering.Form;
+import dev.slipway.stablehlo.ComparisonDirection;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Emits a decoder's forward pass. Activations are {@code [batch, length, width]}, queries {@code [batch, kv_heads, group,
+ * length, head_dim]}, keys and values {@code [batch, kv_heads, columns, head_dim]}: the order in which XLA's batched
+ * matrix product wants them, so that nothing is transposed inside the decode loop.
+ */
+final class DecoderEmitter {
+    /** Added to scores that must not be seen; small enough to vanish in the softmax, large enough not to overflow. */
+    private static final double HIDDEN_SCORE = -1e30;
+
+    private final DecoderConfig config;
+    private final Form form;
+
+    DecoderEmitter(DecoderConfig config, Form form) {
+        this.config = config;
+        this.form = form;
+    }
+
+    /** The weights of one layer, or of none, by name. */
+    @FunctionalInterface
+    interface Weights {
+        Value get(String name);
+    }
+
+    /**
+     * Keys and values that a layer attends to, and what becomes of its own.
+     *
+     * @param keys {@code [batch, kv_heads, columns, head_dim]}
+     * @param values {@code [batch, kv_heads, columns, head_dim]}
+     */
+    record KeysValues(Value keys, Value values) {}
+
+    /** Takes a layer's fresh keys and values {@code [batch, kv_heads, length, head_dim]}, gives those to attend to. */
+    @FunctionalInterface
+    interface Cache extends Function<KeysValues, KeysValues> {}
+
+    /**
+     * Where the queries and the columns stand.
+     *
+     * @param queries positions of the queries, {@code i32[batch, length]}
+     * @param columns positions of the columns, {@code i32[batch, columns]}; negative for a column that holds nothing
+     */
+    record Positions(Value queries, Value columns) {}
+
+    /** Cosine and sine of the queries' angles, {@code [batch, length, dims / 2]}. */
+    record Angles(Value cosine, Value sine) {}
+
+    /**
+     * What differs between layers, as values: constants where all layers are alike, slices of tables in a scan.
+     *
+     * @param angles cosine and sine, null where nothing is turned
+     * @param visible which columns a query sees, {@code i1[batch, length, columns]}
+     */
+    record LayerView(@Nullable Angles angles, Value visible) {}
+
+    /** Token ids {@code i32[batch, length]} and their positions to activations {@code [batch, length, width]}. */
+    Value embed(Ops o, Weights weights, Value ids, Value positions) {
+        Value x = o.rows(weights.get("embedding/weight"), ids);
+        x = o.convert(x, form.compute());
+        if (config.embeddingScale() != 1) {
+            x = o.multiply(x, config.embeddingScale());
+        }
+        if (config.learnedPositions()) {
+            Value rows = o.rows(weights.get("positions/weight"), o.maximum(positions, 0));
+            x = o.add(x, o.convert(rows, form.compute()));
+        }
+        return x;
+    }
+
+    /** Activations {@code [batch, width]} to logits {@code f32[batch, vocabulary]}. */
+    Value logits(Ops o, Weights weights, Value x) {
+        Value normal = norm(o, weights, "final_norm", x);
+        Value matrix = weights.get(config.tiedHead() ? "embedding/weight" : "head/weight");
+        Value logits = o.dot(normal, matrix, 1, 1, ElementType.F32);
+        return config.logitCap() == 0 ? logits : o.cap(logits, config.logitCap());
+    }
+
+    /** One layer on activations {@code [batch, length, width]}. */
+    Value layer(Ops o, Weights weights, LayerView view, Cache cache, Value x) {
+        Value attended = config.placement() == NormPlacement.AFTER ? x : norm(o, weights, "attention_norm", x);
+        attended = attention(o, weights, view, cache, attended);
+        if (config.placement() != NormPlacement.BEFORE) {
+            attended = norm(o, weights, "attention_post_norm", attended);
+        }
+        x = o.add(x, attended);
+        Value fed = config.placement() == NormPlacement.AFTER ? x : norm(o, weights, "feed_forward_norm", x);
+        fed = feedForward(o, weights, fed);
+        if (config.placement() != NormPlacement.BEFORE) {
+            fed = norm(o, weights, "feed_forward_post_norm", fed);
+        }
+        return o.add(x, fed);
+    }
+
+    /** Cosine and sine for positions {@code i32[batch, length]} and frequencies {@code f32[dims / 2]}. */
+    Angles angles(Ops o, Value positions, Value frequencies, double magnitude) {
+        Value p = o.convert(positions, ElementType.F32);
+        long[] shape = {o.size(p, 0), o.size(p, 1), o.size(frequencies, 0)};
+        Value angles = o.multiply(o.broadcast(p, shape, 0, 1), o.broadcast(frequencies, shape, 2));
+        Value cosine = o.b().cosine(angles);
+        Value sine = o.b().sine(angles);
+        return magnitude == 1
+                ? new Angles(cosine, sine)
+                : new Angles(o.multiply(cosine, magnitude), o.multiply(sine, magnitude));
+    }
+
+    /**
+     * Which columns each query sees: those that hold something at or before its position, and within the window.
+     *
+     * @param window {@code i32[]}, 0 for none; null where it is known to be none
+     */
+    Value visible(Ops o, Positions positions, @Nullable Value window) {
+        long batch = o.size(positions.queries(), 0);
+        long length = o.size(positions.queries(), 1);
+        long columns = o.size(positions.columns(), 1);
+        long[] shape = {batch, length, columns};
+        Value q = o.broadcast(positions.queries(), shape, 0, 1);
+        Value c = o.broadcast(positions.columns(), shape, 0, 2);
+        Value visible = o.b().and(
+                        o.compare(c, o.zeros(ElementType.I32, shape), ComparisonDirection.GE),
+                        o.compare(c, q, ComparisonDirection.LE));
+        if (window == null) {
+            return visible;
+        }
+        Value w = o.broadcast(window, shape);
+        Value near = o.compare(o.b().subtract(q, c), w, ComparisonDirection.LT);
+        Value none = o.compare(w, o.zeros(ElementType.I32, shape), ComparisonDirection.EQ);
+        return o.b().and(visible, o.b().or(near, none));
+    }
+
+    private Value attention(Ops o, Weights weights, LayerView view, Cache cache, Value x) {
+        DecoderConfig.Attention attention = config.attention();
+        long batch = o.size(x, 0);
+        long length = o.size(x, 1);
+        Value q = project(o, weights, "q", x);
+        Value k = project(o, weights, "k", x);
+        Value v = project(o, weights, "v", x);
+        if (attention.queryKeyNorm() != QueryKeyNorm.NONE) {
+            q = queryKeyNorm(o, weights.get("q_norm/scale"), q);
+            k = queryKeyNorm(o, weights.get("k_norm/scale"), k);
+        }
+        if (view.angles() != null) {
+            q = turn(o, q, view.angles());
+            k = turn(o, k, view.angles());
+        }
+        q = o.multiply(q, attention.scale());
+        q = o.b().reshape(q, batch, length, attention.kvHeads(), attention.group(), attention.headDim());
+        q = o.transpose(q, 0, 2, 3, 1, 4);
+        KeysValues seen = cache.apply(new KeysValues(o.transpose(k, 0, 2, 1, 3), o.transpose(v, 0, 2, 1, 3)));
+        Value scores = o.batchDot(q, o.convert(seen.keys(), form.compute()), 4, 3, ElementType.F32);
+        if (attention.scoreCap() != 0) {
+            scores = o.cap(scores, attention.scoreCap());
+        }
+        long[] shape = o.shape(scores);
+        scores = o.b().select(o.broadcast(view.visible(), shape, 0, 3, 4), scores, o.splat(HIDDEN_SCORE, scores));
+        Value mixed = o.batchDot(
+                o.convert(o.softmax(scores), form.compute()),
+                o.convert(seen.values(), form.compute()),
+                4,
+                2,
+                form.compute());
+        mixed = o.transpose(mixed, 0, 3, 1, 2, 4);
+        mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
+        Value out = o.contract(mixed, weights.get("o/weight"), new long[] {2, 3}, new long[] {1, 2}, form.compute());
+        return attention.outputBias() ? o.addAlong(out, weights.get("o/bias"), 2) : out;
+    }
+
+    /** {@code [batch, length, width]} to {@code [batch, length, heads, head_dim]}. */
+    private Value project(Ops o, Weights weights, String name, Value x) {
+        Value y = o.dot(x, weights.get(name + "/weight"), 2, 2, form.compute());
+        return config.attention().projectionBias() ? o.addAlong(y, weights.get(name + "/bias"), 2, 3) : y;
+    }
+
+    /** Normalises {@code [batch, length, heads, head_dim]} over the axes that the scale has. */
+    private Value queryKeyNorm(Ops o, Value scale, Value x) {
+        if (o.rank(scale) == 1) {
+            return normalise(o, scale, null, x);
+        }
+        long[] shape = o.shape(x);
+        long flat = shape[2] * shape[3];
+        Value y = normalise(o, o.b().reshape(scale, flat), null, o.b().reshape(x, shape[0], shape[1], flat));
+        return o.b().reshape(y, shape);
+    }
+
+    /** Turns the leading elements of heads {@code [batch, length, heads, head_dim]}, halves as pairs. */
+    private Value turn(Ops o, Value x, Angles angles) {
+        long[] shape = o.shape(x);
+        long half = o.size(angles.cosine(), 2);
+        Value x32 = o.convert(x, ElementType.F32);
+        Value a = o.sliceAxis(x32, 3, 0, half);
+        Value b = o.sliceAxis(x32, 3, half, 2 * half);
+        Value cosine = o.broadcast(angles.cosine(), o.shape(a), 0, 1, 3);
+        Value sine = o.broadcast(angles.sine(), o.shape(a), 0, 1, 3);
+        List<Value> parts = new ArrayList<>();
+        parts.add(o.b().subtract(o.b().multiply(a, cosine), o.b().multiply(b, sine)));
+        parts.add(o.b().add(o.b().multiply(b, cosine), o.b().multiply(a, sine)));
+        if (2 * half < shape[3]) {
+            parts.add(o.sliceAxis(x32, 3, 2 * half, shape[3]));
+        }
+        return o.convert(o.b().concatenate(parts, 3), form.compute());
+    }
+
+    private Value feedForward(Ops o, Weights weights, Value x) {
+        return switch (config.feedForward()) {
+            case FeedForward.Gated gated -> {
+                Value gate = linear(o, weights, "gate", x, gated.bias());
+                Value up = linear(o, weights, "up", x, gated.bias());
+                yield linear(
+                        o, weights, "down", o.b().multiply(activate(o, gated.activation(), gate), up), gated.bias());
+            }
+            case FeedForward.Plain plain ->
+                linear(
+                        o,
+                        weights,
+                        "down",
+                        activate(o, plain.activation(), linear(o, weights, "up", x, plain.bias())),
+                        plain.bias());
+            case FeedForward.Experts experts -> mixture(o, weights, experts, x);
+        };
+    }
+
+    /** {@code [batch, length, in]} to {@code [batch, length, out]}. */
+    private Value linear(Ops o, Weights weights, String name, Value x, boolean bias) {
+        Value y = o.dot(x, weights.get(name + "/weight"), 2, 1, form.compute());
+        return bias ? o.addAlong(y, weights.get(name + "/bias"), 2) : y;
+    }
+
+    /**
+     * A mixture of experts, every expert computed for every token and the unchosen ones weighted 0: exact, without a
+     * capacity limit, and one matrix product per projection, at {@code experts / active} times the arithmetic.
+     */
+    private Value mixture(Ops o, Weights weights, FeedForward.Experts experts, Value x) {
+        Value router = o.softmax(o.dot(x, weights.get("router/weight"), 2, 1, ElementType.F32));
+        Value chosen = o.keepTop(router, experts.active());
+        if (experts.renormalise()) {
+            chosen = o.b().divide(chosen, o.broadcast(o.sum(chosen, 2), o.shape(chosen), 0, 1));
+        }
+        Value gate = o.dot(x, weights.get("experts/gate/weight"), 2, 2, form.compute());
+        Value up = o.dot(x, weights.get("experts/up/weight"), 2, 2, form.compute());
+        Value hidden = o.b().multiply(activate(o, experts.activation(), gate), up);
+        hidden = o.b().multiply(hidden, o.broadcast(o.convert(chosen, form.compute()), o.shape(hidden), 0, 1, 2));
+        return o.contract(
+                hidden, weights.get("experts/down/weight"), new long[] {2, 3}, new long[] {0, 2}, form.compute());
+    }
+
+    private static Value activate(Ops o, Activation activation, Value x) {
+        return switch (activation) {
+            case SILU -> o.b().multiply(x, o.b().logistic(x));
+            case GELU -> o.multiply(o.b().multiply(x, o.add(o.erf(o.multiply(x, Math.sqrt(0.5))), 1)), 0.5);
+            case GELU_TANH -> {
+                Value cube = o.b().multiply(o.b().multiply(x, x), x);
+                Value inner = o.multiply(o.b().add(x, o.multiply(cube, 0.044715)), Math.sqrt(2 / Math.PI));
+                yield o.multiply(o.b().multiply(x, o.add(o.b().tanh(inner), 1)), 0.5);
+            }
+            case RELU -> o.maximum(x, 0);
+        };
+    }
+
+    private Value norm(Ops o, Weights weights, String name, Value x) {
+        @Nullable Value bias = config.norm().kind() == Norm.Kind.LAYER ? weights.get(name + "/bias") : null;
+        return normalise(o, weights.get(name + "/scale"), bias, x);
+    }
+
+    /** Normalises over the last axis, in float32 whatever the activations are. */
+    private Value normalise(Ops o, Value scale, @Nullable Value bias, Value x) {
+        int last = o.rank(x) - 1;
+        long[] shape = o.shape(x);
+        long[] outer = Ops.range(last);
+        Value y = o.convert(x, ElementType.F32);
+        if (config.norm().kind() == Norm.Kind.LAYER) {
+            y = o.b().subtract(y, o.broadcast(o.multiply(o.sum(y, last), 1.0 / shape[last]), shape, outer));
+        }
+        Value meanSquare = o.multiply(o.sum(o.b().multiply(y, y), last), 1.0 / shape[last]);
+        Value factor = o.b().rsqrt(o.add(meanSquare, config.norm().epsilon()));
+        y = o.b().multiply(y, o.broadcast(factor, shape, outer));
+        Value gain = o.convert(scale, ElementType.F32);
+        y = o.b().multiply(y, o.broadcast(config.norm().unitOffset() ? o.add(gain, 1) : gain, shape, last));
+        if (bias != null) {
+            y = o.b().add(y, o.broadcast(o.convert(bias, ElementType.F32), shape, last));
+        }
+        return o.convert(y, form.compute());
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Layer;
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.internal.DecoderEmitter.Angles;
+import dev.slipway.lowering.internal.DecoderEmitter.KeysValues;
+import dev.slipway.lowering.internal.DecoderEmitter.LayerView;
+import dev.slipway.lowering.internal.DecoderEmitter.Positions;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs all layers over an activation and the KV cache, scanned or unrolled as the {@link Form} says.
+ *
+ * <p>The cache is a list of tensors: scanned, all keys {@code [layers, rows, kv_heads, columns, head_dim]} and all
+ * values; unrolled, keys and values {@code [rows, kv_heads, columns, head_dim]} of each layer in turn. Either way a step
+ * writes one column of each tensor in place.
+ */
+final class LayerStack {
+    private final DecoderConfig config;
+    private final Form form;
+    private final DecoderEmitter emitter;
+    private final Values weights;
+
+    /**
+     * @param weights the program's parameters by name: scanned, a layer's as {@code layers/q/weight} with the layers as
+     *     first dimension; unrolled, as {@code layers/3/q/weight}
+     */
+    LayerStack(DecoderConfig config, Form form, DecoderEmitter emitter, Values weights) {
+        this.config = config;
+        this.form = form;
+        this.emitter = emitter;
+        this.weights = weights;
+    }
+
+    /** An activation and the cache, before or after the layers. */
+    record State(Value x, List<Value> cache) {
+        State {
+            cache = List.copyOf(cache);
+        }
+    }
+
+    /** Which columns a pass writes its keys and values to, and which it attends to. */
+    sealed interface Pass {
+        /** All positions of a prompt at once: written from column 0 on, attended to as they are. */
+        record Prefill() implements Pass {}
+
+        /** One position: written to a column, attended to with everything in the cache. */
+        record Step(Value column) implements Pass {}
+    }
+
+    /** Number of tensors in the cache. */
+    int cacheTensors() {
+        return form.layers() == Form.Layers.SCANNED ? 2 : 2 * config.depth();
+    }
+
+    /** Shape of each tensor of the cache. */
+    long[] cacheShape(long rows, long columns) {
+        DecoderConfig.Attention attention = config.attention();
+        return form.layers() == Form.Layers.SCANNED
+                ? new long[] {config.depth(), rows, attention.kvHeads(), columns, attention.headDim()}
+                : new long[] {rows, attention.kvHeads(), columns, attention.headDim()};
+    }
+
+    /** Which dimension of the cache's tensors is the rows. */
+    int cacheRowDimension() {
+        return form.layers() == Form.Layers.SCANNED ? 1 : 0;
+    }
+
+    /** Runs the layers. */
+    State run(Ops o, Pass pass, Positions positions, State state) {
+        return form.layers() == Form.Layers.SCANNED
+                ? scan(o, pass, positions, state)
+                : unroll(o, pass, positions, state);
+    }
+
+    private State unroll(Ops o, Pass pass, Positions positions, State state) {
+        Map<Layer, LayerView> views = new HashMap<>();
+        Value x = state.x();
+        List<Value> cache = new ArrayList<>();
+        for (int i = 0; i < config.depth(); i++) {
+            String prefix = "layers/" + i + "/";
+            Slot slot = new Slot(
+                    o, pass, null, state.cache().get(2 * i), state.cache().get(2 * i + 1));
+            LayerView view = views.computeIfAbsent(config.layers().get(i), layer -> view(o, layer, positions));
+            x = emitter.layer(o, name -> weights.get(prefix + name), view, slot, x);
+            cache.add(slot.keys);
+            cache.add(slot.values);
+        }
+        return new State(x, cache);
+    }
+
+    private State scan(Ops o, Pass pass, Positions positions, State state) {
+        boolean uniform = config.uniform();
+        @Nullable LayerView alike = uniform ? view(o, config.layers().getFirst(), positions) : null;
+        Value depth = o.scalar(ElementType.I32, config.depth());
+        List<Value> carried = o.loop(
+                List.of(
+                        o.scalar(ElementType.I32, 0),
+                        state.x(),
+                        state.cache().get(0),
+                        state.cache().get(1)),
+                (c, it) -> c.compare(it.get(0), depth, dev.slipway.stablehlo.ComparisonDirection.LT),
+                (c, it) -> {
+                    Value index = it.get(0);
+                    Slot slot = new Slot(c, pass, index, it.get(2), it.get(3));
+                    LayerView view = alike != null ? alike : indexedView(c, index, positions);
+                    Value x =
+                            emitter.layer(c, name -> c.at(weights.get("layers/" + name), index), view, slot, it.get(1));
+                    return List.of(c.add(index, 1), x, slot.keys, slot.values);
+                });
+        return new State(carried.get(1), List.of(carried.get(2), carried.get(3)));
+    }
+
+    private LayerView view(Ops o, Layer layer, Positions positions) {
+        Rotary rotary = layer.rotary();
+        @Nullable
+        Angles angles = rotary.dims() == 0
+                ? null
+                : emitter.angles(
+                        o,
+                        positions.queries(),
+                        o.constants(rotary.frequencies()),
+                        rotary.scaling().magnitude());
+        @Nullable Value window = layer.window() == 0 ? null : o.scalar(ElementType.I32, layer.window());
+        return new LayerView(angles, emitter.visible(o, positions, window));
+    }
+
+    /** What the layer at a run-time index sees: rows of constant tables. */
+    private LayerView indexedView(Ops o, Value index, Positions positions) {
+        int half = config.layers().getFirst().rotary().dims() / 2;
+        double[] frequencies = new double[config.depth() * half];
+        double[] windows = new double[config.depth()];
+        double magnitude = config.layers().getFirst().rotary().scaling().magnitude();
+        for (int i = 0; i < config.depth(); i++) {
+            Layer layer = config.layers().get(i);
+            if (layer.rotary().dims() != 2 * half || layer.rotary().scaling().magnitude() != magnitude) {
+                throw new dev.slipway.lowering.LoweringException(
+                        "layer %d turns %d elements of a head with magnitude %s, layer 0 %d with %s; layers that differ in this cannot share one scanned body: lower unrolled"
+                                .formatted(
+                                        i,
+                                        layer.rotary().dims(),
+                                        layer.rotary().scaling().magnitude(),
+                                        2 * half,
+                                        magnitude));
+            }
+            System.arraycopy(layer.rotary().frequencies(), 0, frequencies, i * half, half);
+            windows[i] = layer.window();
+        }
+        @Nullable
+        Angles angles = half == 0
+                ? null
+                : emitter.angles(
+                        o,
+                        positions.queries(),
+                        o.at(o.b().reshape(o.constants(frequencies), config.depth(), half), index),
+                        magnitude);
+        Value window = o.convert(o.at(o.constants(windows), index), ElementType.I32);
+        return new LayerView(angles, emitter.visible(o, positions, window));
+    }
+
+    /** One layer's place in the cache; after the layer has run, {@code keys} and {@code values} are the new tensors. */
+    private final class Slot implements DecoderEmitter.Cache {
+        private final Ops o;
+        private final Pass pass;
+        private final @Nullable Value layer;
+        private Value keys;
+        private Value values;
+
+        /** @param layer index into stacked tensors; null where the tensors are this layer's alone */
+        Slot(Ops o, Pass pass, @Nullable Value layer, Value keys, Value values) {
+            this.o = o;
+            this.pass = pass;
+            this.layer = layer;
+            this.keys = keys;
+            this.values = values;
+        }
+
+        @Override
+        public KeysValues apply(KeysValues fresh) {
+            Value column = pass instanceof Pass.Step step ? step.column() : o.scalar(ElementType.I32, 0);
+            keys = write(keys, o.convert(fresh.keys(), form.cache()), column);
+            values = write(values, o.convert(fresh.values(), form.cache()), column);
+            return switch (pass) {
+                case Pass.Prefill _ -> fresh;
+                case Pass.Step _ -> new KeysValues(read(keys), read(values));
+            };
+        }
+
+        private Value write(Value tensor, Value fresh, Value column) {
+            Value zero = o.scalar(ElementType.I32, 0);
+            if (layer == null) {
+                return o.b().dynamicUpdateSlice(tensor, fresh, List.of(zero, zero, column, zero));
+            }
+            long[] shape = o.shape(fresh);
+            Value one = o.b().reshape(fresh, 1, shape[0], shape[1], shape[2], shape[3]);
+            return o.b().dynamicUpdateSlice(tensor, one, List.of(layer, zero, zero, column, zero));
+        }
+
+        private Value read(Value tensor) {
+            return layer == null ? tensor : o.at(tensor, layer);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.stablehlo.ComparisonDirection;
+import dev.slipway.stablehlo.DotDimensionNumbers;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.GatherDimensionNumbers;
+import dev.slipway.stablehlo.OpBuilder;
+import dev.slipway.stablehlo.RngAlgorithm;
+import dev.slipway.stablehlo.TensorType;
+import dev.slipway.stablehlo.Value;
+import java.util.List;
+import java.util.stream.LongStream;
+
+/** The vocabulary in which decoders are written: StableHLO's operations, with the shapes that go without saying left out. */
+record Ops(OpBuilder b) {
+    /** Builds a loop's condition or body. */
+    @FunctionalInterface
+    interface Step<T> {
+        T build(Ops o, List<Value> carried);
+    }
+
+    static long[] range(int count) {
+        return LongStream.range(0, count).toArray();
+    }
+
+    // Shapes.
+
+    long[] shape(Value x) {
+        return x.tensorType().shape().toArray();
+    }
+
+    long size(Value x, int dimension) {
+        return x.tensorType().dim(dimension);
+    }
+
+    int rank(Value x) {
+        return x.tensorType().rank();
+    }
+
+    private static ElementType element(Value x) {
+        return x.tensorType().element();
+    }
+
+    // Constants.
+
+    Value scalar(ElementType type, double value) {
+        return b.scalar(type, value);
+    }
+
+    Value constant(ElementType type, double value, long... shape) {
+        return b.constant(TensorType.of(type, shape), value);
+    }
+
+    /** An {@code i32} of one value in a shape. */
+    Value int32(long value, long... shape) {
+        return b.constant(TensorType.of(ElementType.I32, shape), value);
+    }
+
+    Value zeros(ElementType type, long... shape) {
+        return constant(type, 0, shape);
+    }
+
+    /** {@code value} in the shape and type of {@code like}. */
+    Value splat(double value, Value like) {
+        return b.constant(like.tensorType(), value);
+    }
+
+    /** A vector of float32 numbers. */
+    Value constants(double... values) {
+        float[] floats = new float[values.length];
+        for (int i = 0; i < values.length; i++) {
+            floats[i] = (float) values[i];
+        }
+        return b.constant(floats);
+    }
+
+    Value iota(ElementType type, int dimension, long... shape) {
+        return b.iota(type, dimension, shape);
+    }
+
+    // Elementwise, with numbers.
+
+    Value add(Value x, Value y) {
+        return b.add(x, y);
+    }
+
+    Value add(Value x, double y) {
+        return b.add(x, splat(y, x));
+    }
+
+    /** Adds to {@code i32}. */
+    Value plus(Value x, long y) {
+        return b.add(x, int32(y, shape(x)));
+    }
+
+    Value multiply(Value x, Value y) {
+        return b.multiply(x, y);
+    }
+
+    Value multiply(Value x, double y) {
+        return y == 1 ? x : b.multiply(x, splat(y, x));
+    }
+
+    Value maximum(Value x, double y) {
+        return b.maximum(x, splat(y, x));
+    }
+
+    Value compare(Value x, Value y, ComparisonDirection direction) {
+        return b.compare(x, y, direction);
+    }
+
+    Value convert(Value x, ElementType type) {
+        return b.convert(x, type);
+    }
+
+    /** {@code cap * tanh(x / cap)}. */
+    Value cap(Value x, double cap) {
+        return multiply(b.tanh(multiply(x, 1 / cap)), cap);
+    }
+
+    Value erf(Value x) {
+        return b.chlo().erf(x);
+    }
+
+    // Shapes of values.
+
+    /** Broadcasts: dimension {@code i} of {@code x} becomes dimension {@code dimensions[i]}. */
+    Value broadcast(Value x, long[] shape, long... dimensions) {
+        return b.broadcastInDim(x, shape, dimensions);
+    }
+
+    /** Adds {@code y}, whose dimensions are {@code dimensions} of {@code x}, to {@code x}. */
+    Value addAlong(Value x, Value y, long... dimensions) {
+        return b.add(x, broadcast(convert(y, element(x)), shape(x), dimensions));
+    }
+
+    Value sliceAxis(Value x, int dimension, long start, long limit) {
+        return start == 0 && limit == size(x, dimension) ? x : b.sliceDim(x, dimension, start, limit);
+    }
+
+    Value transpose(Value x, long... permutation) {
+        return b.transpose(x, permutation);
+    }
+
+    /** Entry {@code index} of the first dimension, which goes. */
+    Value at(Value x, Value index) {
+        long[] shape = shape(x);
+        Value zero = scalar(ElementType.I32, 0);
+        List<Value> starts = LongStream.range(0, shape.length)
+                .mapToObj(i -> i == 0 ? index : zero)
+                .toList();
+        long[] sizes = shape.clone();
+        sizes[0] = 1;
+        long[] rest = LongStream.range(1, shape.length).map(i -> shape[(int) i]).toArray();
+        return b.reshape(b.dynamicSlice(x, starts, sizes), rest);
+    }
+
+    /** Cuts columns off a matrix, or adds zeros, until it has {@code columns}. */
+    Value padColumns(Value x, long columns) {
+        long given = size(x, 1);
+        if (given >= columns) {
+            return sliceAxis(x, 1, 0, columns);
+        }
+        return b.pad(x, scalar(element(x), 0), new long[] {0, 0}, new long[] {0, columns - given}, new long[] {0, 0});
+    }
+
+    // Reductions.
+
+    Value sum(Value x, int dimension) {
+        return b.reduceSum(x, dimension);
+    }
+
+    Value max(Value x, int dimension) {
+        return b.reduceMax(x, dimension);
+    }
+
+    /** Whether all of a vector are true. */
+    Value all(Value x) {
+        return b.reduce(x, b.constant(TensorType.of(ElementType.I1), 1L), (c, l, r) -> c.and(l, r), 0);
+    }
+
+    /** Softmax over the last dimension. */
+    Value softmax(Value x) {
+        int last = rank(x) - 1;
+        long[] outer = range(last);
+        Value e = b.exponential(b.subtract(x, broadcast(max(x, last), shape(x), outer)));
+        return b.divide(e, broadcast(sum(e, last), shape(x), outer));
+    }
+
+    /** Logarithm of the softmax over the last dimension. */
+    Value logSoftmax(Value x) {
+        int last = rank(x) - 1;
+        long[] outer = range(last);
+        Value shifted = b.subtract(x, broadcast(max(x, last), shape(x), outer));
+        Value logSum = b.log(sum(b.exponential(shifted), last));
+        return b.subtract(shifted, broadcast(logSum, shape(x), outer));
+    }
+
+    /** Where the greatest value of a dimension is, {@code i32}; the lowest index where several are, NaN above all. */
+    Value argMax(Value x, int dimension) {
+        Value index = iota(ElementType.I32, dimension, shape(x));
+        return b.reduce(
+                        List.of(x, index),
+                        List.of(scalar(element(x), Double.NEGATIVE_INFINITY), scalar(ElementType.I32, 0)),
+                        new long[] {dimension},
+                        (c, it) -> {
+                            Value left = it.get(0);
+                            Value right = it.get(2);
+                            Value leftWins = c.or(
+                                    c.compare(left, right, ComparisonDirection.GT),
+                                    c.compare(left, left, ComparisonDirection.NE));
+                            Value tie = c.and(
+                                    c.compare(left, right, ComparisonDirection.EQ),
+                                    c.compare(it.get(1), it.get(3), ComparisonDirection.LT));
+                            return List.of(
+                                    c.select(leftWins, left, right),
+                                    c.select(c.or(leftWins, tie), it.get(1), it.get(3)));
+                        })
+                .get(1);
+    }
+
+    /** Keeps the {@code count} greatest of the last dimension and zeroes the others; ties at the edge all stay. */
+    Value keepTop(Value x, int count) {
+        int last = rank(x) - 1;
+        Value best = b.chlo().topK(x, count).getFirst();
+        Value edge = sliceAxis(best, last, count - 1, count);
+        Value least = broadcast(edge, shape(x), range(rank(x)));
+        return b.select(compare(x, least, ComparisonDirection.GE), x, splat(0, x));
+    }
+
+    // Lookups.
+
+    /** Rows of a matrix {@code [rows, width]} by {@code i32[batch, length]}: {@code [batch, length, width]}. */
+    Value rows(Value matrix, Value ids) {
+        long width = size(matrix, 1);
+        return b.gather(
+                matrix, ids, GatherDimensionNumbers.of(new long[] {2}, new long[] {0}, new long[] {0}, 2), new long[] {
+                    1, width
+                });
+    }
+
+    /** {@code x[row, columns[row, j]]} for a matrix and {@code i32} columns. */
+    Value takeAlongRows(Value x, Value columns) {
+        long[] shape = shape(columns);
+        Value row = iota(ElementType.I32, 0, shape[0], shape[1], 1);
+        Value column = b.reshape(columns, shape[0], shape[1], 1);
+        return b.gather(
+                x,
+                b.concatenate(2, row, column),
+                GatherDimensionNumbers.of(new long[] {}, new long[] {0, 1}, new long[] {0, 1}, 2),
+                new long[] {1, 1});
+    }
+
+    /** {@code x[..., index[...]]} over the last dimension, by comparing: no gather, so it stays sharded as it is. */
+    Value pick(Value x, Value index) {
+        int last = rank(x) - 1;
+        Value here = compare(
+                iota(ElementType.I32, last, shape(x)), broadcast(index, shape(x), range(last)), ComparisonDirection.EQ);
+        return sum(b.select(here, x, splat(0, x)), last);
+    }
+
+    // Matrix products.
+
+    /** Contracts one dimension of each; the rest of {@code x}, then the rest of {@code y}. */
+    Value dot(Value x, Value y, int xDimension, int yDimension, ElementType result) {
+        return contract(x, y, new long[] {xDimension}, new long[] {yDimension}, result);
+    }
+
+    /** Contracts several dimensions of each; the rest of {@code x}, then the rest of {@code y}. */
+    Value contract(Value x, Value y, long[] xDimensions, long[] yDimensions, ElementType result) {
+        return b.dotGeneral(
+                x,
+                convert(y, element(x)),
+                DotDimensionNumbers.of(new long[] {}, new long[] {}, xDimensions, yDimensions),
+                result);
+    }
+
+    /** Contracts one dimension of each, with dimensions 0 and 1 as the batch. */
+    Value batchDot(Value x, Value y, int xDimension, int yDimension, ElementType result) {
+        return b.dotGeneral(
+                x,
+                y,
+                DotDimensionNumbers.of(
+                        new long[] {0, 1}, new long[] {0, 1}, new long[] {xDimension}, new long[] {yDimension}),
+                result);
+    }
+
+    // Control and randomness.
+
+    /** A {@code while} loop. */
+    List<Value> loop(List<Value> start, Step<Value> condition, Step<List<Value>> body) {
+        return b.whileLoop(start, (c, it) -> condition.build(new Ops(c), it), (c, it) -> body.build(new Ops(c), it));
+    }
+
+    /** Random bits {@code ui32} from a state {@code ui64[2]}, by the generator that XLA's backend prefers, as JAX asks. */
+    Value randomBits(Value state, long... shape) {
+        return b.rngBitGenerator(RngAlgorithm.DEFAULT, state, TensorType.of(ElementType.UI32, shape))
+                .get(1);
+    }
+}

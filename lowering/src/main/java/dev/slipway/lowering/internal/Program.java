@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import com.google.common.collect.ImmutableList;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.InferenceProgram;
+import dev.slipway.lowering.Parameters;
+import dev.slipway.lowering.Parameters.Weight;
+import dev.slipway.lowering.ShardingRules;
+import dev.slipway.lowering.TensorSpec;
+import dev.slipway.mesh.Mesh;
+import dev.slipway.mesh.NamedSharding;
+import dev.slipway.mesh.PartitionSpec;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
+final class Program {
+    private static final String PARAMS = "params/";
+
+    private final DecoderConfig config;
+    private final Form form;
+    private final Mesh mesh;
+    private final ShardingRules rules;
+    private final Map<String, Integer> axes = new LinkedHashMap<>();
+    private final Set<String> notes = new LinkedHashSet<>();
+    private final List<TensorSpec> arguments = new ArrayList<>();
+    private final List<TensorSpec> results = new ArrayList<>();
+    private final int parameters;
+
+    Program(DecoderConfig config, Form form, Mesh mesh, ShardingRules rules) {
+        this.config = config;
+        this.form = form;
+        this.mesh = mesh;
+        this.rules = rules;
+        for (int i = 0; i < mesh.axes().size(); i++) {
+            axes.put(mesh.axes().get(i), mesh.shape().get(i));
+        }
+        addParameters();
+        this.parameters = arguments.size();
+    }
+
+    private void addParameters() {
+        for (Weight weight : Parameters.outside(config).values()) {
+            addWeight(weight.name(), weight, List.of());
+        }
+        if (form.layers() == Form.Layers.SCANNED) {
+            for (Weight weight : Parameters.ofLayer(config).values()) {
+                addWeight("layers/" + weight.name(), weight, List.of((long) config.depth()));
+            }
+        } else {
+            for (int i = 0; i < config.depth(); i++) {
+                for (Weight weight : Parameters.ofLayer(config).values()) {
+                    addWeight("layers/" + i + "/" + weight.name(), weight, List.of());
+                }
+            }
+        }
+    }
+
+    private void addWeight(String name, Weight weight, List<Long> leading) {
+        List<Long> shape = new ArrayList<>(leading);
+        List<List<String>> wished = new ArrayList<>();
+        leading.forEach(_ -> wished.add(List.of()));
+        for (int i = 0; i < weight.shape().size(); i++) {
+            shape.add((long) weight.shape().get(i));
+            wished.add(rules.of(weight.axes().get(i)));
+        }
+        // Layers alike are noted once: the name without the layer's number.
+        PartitionSpec spec = assign(weight.name(), shape, wished);
+        arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
+    }
+
+    /** The first spelling of a sharding that divides; what does not is noted. */
+    private PartitionSpec assign(String what, List<Long> shape, List<? extends List<String>> wished) {
+        return new PartitionSpec(ShardingRules.assign(what, shape, wished, axes, notes));
+    }
+
+    /** Sharding of a tensor whose dimension {@code at} is the batch and whose others are whole. */
+    PartitionSpec batchSpec(String what, int at, long... shape) {
+        List<List<String>> wished = new ArrayList<>();
+        for (int i = 0; i < shape.length; i++) {
+            wished.add(i == at ? rules.batch() : List.of());
+        }
+        return assign(what, list(shape), wished);
+    }
+
+    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads. */
+    PartitionSpec cacheSpec(int rowDimension, long... shape) {
+        List<List<String>> wished = new ArrayList<>();
+        for (int i = 0; i < shape.length; i++) {
+            wished.add(
+                    i == rowDimension
+                            ? rules.batch()
+                            : i == rowDimension + 1 ? rules.of(Parameters.Axis.KV_HEADS) : List.of());
+        }
+        return assign("cache", list(shape), wished);
+    }
+
+    /** Adds an argument after the parameters. */
+    void argument(String path, TensorType type, PartitionSpec spec, boolean donated) {
+        NamedSharding.of(mesh, spec).shardShape(list(type.shape().toArray()));
+        arguments.add(new TensorSpec(path, type, spec, donated));
+    }
+
+    /** Adds a result. */
+    void result(String path, TensorType type, PartitionSpec spec) {
+        results.add(new TensorSpec(path, type, spec, false));
+    }
+
+    void note(String note) {
+        notes.add(note);
+    }
+
+    /** Emits the function's body. */
+    interface Body {
+        /**
+         * Emits the results, in the order in which they were added.
+         *
+         * @param weights the parameters by name, without {@code params/}
+         * @param inputs the other arguments by path
+         */
+        List<Value> emit(Ops o, Values weights, Values inputs);
+    }
+
+    /** The finished program. */
+    InferenceProgram build(String method, Body body) {
+        dev.slipway.stablehlo.Module module = Modules.module(method, mesh, arguments, results, (o, values) -> {
+            Map<String, Value> weights = new LinkedHashMap<>();
+            Map<String, Value> inputs = new LinkedHashMap<>();
+            for (int i = 0; i < values.size(); i++) {
+                String path = arguments.get(i).path();
+                if (i < parameters) {
+                    weights.put(path.substring(PARAMS.length()), values.get(i));
+                } else {
+                    inputs.put(path, values.get(i));
+                }
+            }
+            return body.emit(o, Values.of(weights), Values.of(inputs));
+        });
+        return new InferenceProgram(
+                method,
+                module,
+                mesh,
+                ImmutableList.copyOf(arguments),
+                ImmutableList.copyOf(results),
+                parameters,
+                ImmutableList.copyOf(notes));
+    }
+
+    static TensorType type(ElementType element, long... shape) {
+        return TensorType.of(element, shape);
+    }
+
+    static List<Long> list(long... shape) {
+        List<Long> list = new ArrayList<>();
+        for (long size : shape) {
+            list.add(size);
+        }
+        return list;
+    }
+
+    private static long[] longs(List<Long> shape) {
+        return shape.stream().mapToLong(Long::longValue).toArray();
+    }
+}
