@@ -7,5 +7,6 @@ import org.jspecify.annotations.NullMarked;
 module dev.slipway.bench {
     requires static transitive org.jspecify;
     requires dev.slipway.cli;
+    requires dev.slipway.mesh;
     requires jmh.core;
 }

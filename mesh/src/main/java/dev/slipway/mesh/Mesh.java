@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.mesh;
 
-import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.mesh.internal.Layout;
 import dev.slipway.mesh.internal.Layouts;
 import dev.slipway.topology.Device;
 import dev.slipway.topology.Topology;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -19,7 +19,7 @@ public final class Mesh {
     private final Topology topology;
     private final MeshSpec spec;
     private final List<Integer> shape;
-    private final ImmutableIntArray positions;
+    private final int[] positions;
     private final LayoutRule rule;
     private final List<List<Integer>> assignment;
 
@@ -137,7 +137,7 @@ public final class Mesh {
 
     /** The number of devices. */
     public int size() {
-        return positions.length();
+        return positions.length;
     }
 
     /**
@@ -165,21 +165,22 @@ public final class Mesh {
 
     /** The ids of the devices in mesh order, last axis fastest: the device assignment of a program. */
     public int[] deviceIds() {
-        int[] ids = new int[positions.length()];
+        int[] listed = topology.deviceIds();
+        int[] ids = new int[positions.length];
         for (int i = 0; i < ids.length; i++) {
-            ids[i] = topology.idAt(positions.get(i));
+            ids[i] = listed[positions[i]];
         }
         return ids;
     }
 
     /** Places in {@link Topology#devices()}, in mesh order. */
     public int[] positions() {
-        return positions.toArray();
+        return positions.clone();
     }
 
     /** The devices in mesh order. */
     public List<Device> devices() {
-        return positions.stream().mapToObj(topology::device).toList();
+        return IntStream.of(positions).mapToObj(topology::device).toList();
     }
 
     /**
@@ -196,7 +197,7 @@ public final class Mesh {
         for (int axis = 0; axis < coordinates.length; axis++) {
             index = index * shape.get(axis) + Objects.checkIndex(coordinates[axis], shape.get(axis));
         }
-        return topology.device(positions.get(index));
+        return topology.device(positions[index]);
     }
 
     /** What put the devices in this order. */
@@ -226,9 +227,9 @@ public final class Mesh {
         for (int axis = rank - 1; axis >= 0; axis--) {
             int size = shape.get(axis);
             int ici = hybrid.ici().get(axis);
-            for (int i = 0; i < positions.length(); i++) {
+            for (int i = 0; i < positions.length; i++) {
                 boolean lastOfBlock = (i / stride % size + 1) % ici == 0;
-                if (!lastOfBlock && topology.sliceAt(positions.get(i)) != topology.sliceAt(positions.get(i + stride))) {
+                if (!lastOfBlock && topology.sliceAt(positions[i]) != topology.sliceAt(positions[i + stride])) {
                     return true;
                 }
             }
@@ -255,12 +256,12 @@ public final class Mesh {
                 && topology.equals(other.topology)
                 && spec.axes().equals(other.spec.axes())
                 && shape.equals(other.shape)
-                && positions.equals(other.positions);
+                && Arrays.equals(positions, other.positions);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(topology, spec.axes(), shape, positions);
+        return Objects.hash(topology, spec.axes(), shape, Arrays.hashCode(positions));
     }
 
     /** Axes and sizes, as in {@code (data=2, model=4)}. */

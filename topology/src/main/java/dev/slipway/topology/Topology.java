@@ -3,6 +3,7 @@ package dev.slipway.topology;
 
 import dev.slipway.topology.internal.TopologyNames;
 import java.util.AbstractList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -128,6 +129,71 @@ public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bou
         int local = ((c.z() * slice.y() + c.y()) * slice.x() + c.x()) * chip.devicesPerChip()
                 + position % chip.devicesPerChip();
         return slices == 1 ? local : (sliceAt(position) + 1) * SLICE_ID_STRIDE + local;
+    }
+
+    /** The ids of all devices in list order: as {@link #idAt} for each, but at a few operations a device. */
+    public int[] deviceIds() {
+        int[] ids = new int[deviceCount()];
+        if (platform() != Platform.TPU) {
+            Arrays.setAll(ids, i -> i);
+            return ids;
+        }
+        int perChip = chip.devicesPerChip();
+        forEachChip((position, x, y, z) -> {
+            int local = ((z * slice.y() + y) * slice.x() + x) * perChip;
+            for (int k = 0; k < perChip; k++) {
+                ids[position + k] = local + k;
+            }
+        });
+        int perSlice = devicesPerSlice();
+        for (int s = slices - 1; s >= 0 && slices > 1; s--) {
+            int first = (s + 1) * SLICE_ID_STRIDE;
+            for (int i = 0; i < perSlice; i++) {
+                ids[s * perSlice + i] = first + ids[i];
+            }
+        }
+        return ids;
+    }
+
+    /**
+     * The places in the list of the first slice's devices, ordered by where they are: x slowest, then y, z and the device on
+     * the chip. Other slices follow with the same places further on.
+     */
+    public int[] slicePlaces() {
+        int perChip = chip.devicesPerChip();
+        int[] places = new int[devicesPerSlice()];
+        forEachChip((position, x, y, z) -> {
+            int at = ((x * slice.y() + y) * slice.z() + z) * perChip;
+            for (int k = 0; k < perChip; k++) {
+                places[at + k] = position + k;
+            }
+        });
+        return places;
+    }
+
+    /** Takes a chip of the first slice: the place of its first device in the list, and its coordinates. */
+    @FunctionalInterface
+    private interface ChipVisitor {
+        void visit(int position, int x, int y, int z);
+    }
+
+    /** The order of the list itself: host by host and, in a host, chip by chip, x fastest in both. */
+    private void forEachChip(ChipVisitor visitor) {
+        int position = 0;
+        for (int hz = 0; hz < slice.z(); hz += host.z()) {
+            for (int hy = 0; hy < slice.y(); hy += host.y()) {
+                for (int hx = 0; hx < slice.x(); hx += host.x()) {
+                    for (int z = hz; z < hz + host.z(); z++) {
+                        for (int y = hy; y < hy + host.y(); y++) {
+                            for (int x = hx; x < hx + host.x(); x++) {
+                                visitor.visit(position, x, y, z);
+                                position += chip.devicesPerChip();
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /** The slice of the device at a position of the list. */

@@ -92,6 +92,8 @@ class TopologyJsonTest {
             assertThat(device.processIndex()).isBetween(0, machine.hostCount() - 1);
         }
         assertThat(ids).hasSize(machine.deviceCount());
+        assertThat(machine.deviceIds())
+                .containsExactly(machine.devices().stream().mapToInt(Device::id).toArray());
         assertThat(places).hasSize(machine.deviceCount());
     }
 }

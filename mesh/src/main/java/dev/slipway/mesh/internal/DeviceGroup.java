@@ -2,6 +2,7 @@
 package dev.slipway.mesh.internal;
 
 import dev.slipway.mesh.DeviceLayoutException;
+import dev.slipway.topology.Bounds;
 import dev.slipway.topology.Coords;
 import dev.slipway.topology.Topology;
 import java.util.Comparator;
@@ -51,12 +52,29 @@ record DeviceGroup(Topology topology, int first, int size) {
         return new Coords(greatest.x() + 1, greatest.y() + 1, greatest.z() + 1);
     }
 
+    private Torus wholeSlice() {
+        int[] grid = topology.slicePlaces();
+        for (int i = 0; i < grid.length; i++) {
+            grid[i] += first;
+        }
+        Bounds slice = topology.slice();
+        int cores = topology.chip().devicesPerChip();
+        return new Torus(
+                cores == 1
+                        ? new int[] {slice.x(), slice.y(), slice.z()}
+                        : new int[] {slice.x(), slice.y(), slice.z(), cores},
+                grid);
+    }
+
     /**
      * The devices as a torus: axes x, y, z and, for chips with several devices, the device on the chip.
      *
      * @throws DeviceLayoutException if the devices are not one box of one slice
      */
     Torus torus() {
+        if (size == topology.devicesPerSlice() && first % size == 0) {
+            return wholeSlice();
+        }
         int minX = Integer.MAX_VALUE;
         int minY = Integer.MAX_VALUE;
         int minZ = Integer.MAX_VALUE;

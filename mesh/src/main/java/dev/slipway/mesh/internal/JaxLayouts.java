@@ -58,7 +58,7 @@ final class JaxLayouts {
             return torus.assign(shape, allowSplit, axes);
         }
         Layout layout = keepHostsTogether(torus, shape, axes).assign(shape, allowSplit, axes);
-        return new Layout(layout.order(), LayoutRule.CONTIGUOUS_SUBMESHES, layout.assignment());
+        return Layout.of(layout.order(), LayoutRule.CONTIGUOUS_SUBMESHES, layout.assignment());
     }
 
     private static int @Nullable [] bySmallSliceTable(DeviceGroup devices, int[] shape) {
@@ -70,16 +70,20 @@ final class JaxLayouts {
     }
 
     private static int @Nullable [] smallSquare(DeviceGroup devices, int[] shape) {
-        Coords extent = devices.extentByGreatest();
-        boolean is2x2 = extent.x() == 2 && extent.y() == 2;
         return switch (devices.size()) {
-            case 4 -> is2x2 && extent.z() == 1 ? pick(devices.sortedByCoords(), RING_2X2) : null;
-            case 8 -> pick(devices.sortedByCoords(), is2x2 && extent.z() == 2 ? ORDER_2X2X2 : RING_2X4);
-            case 16 -> {
-                boolean oneRing = Arrays.stream(shape).max().orElse(0) == 16;
-                boolean is4x4 = extent.x() == 4 && extent.y() == 4 && extent.z() == 1;
-                yield is4x4 && oneRing ? pick(devices.sortedByCoords(), RING_4X4) : null;
-            }
+            case 4 ->
+                devices.extentByGreatest().equals(new Coords(2, 2, 1))
+                        ? pick(devices.sortedByCoords(), RING_2X2)
+                        : null;
+            case 8 ->
+                pick(
+                        devices.sortedByCoords(),
+                        devices.extentByGreatest().equals(new Coords(2, 2, 2)) ? ORDER_2X2X2 : RING_2X4);
+            case 16 ->
+                Arrays.stream(shape).max().orElse(0) == 16
+                                && devices.extentByGreatest().equals(new Coords(4, 4, 1))
+                        ? pick(devices.sortedByCoords(), RING_4X4)
+                        : null;
             default -> null;
         };
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.mesh.internal;
 
-import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.mesh.DeviceLayoutException;
 import dev.slipway.mesh.LayoutRule;
 import dev.slipway.mesh.MeshShape;
@@ -125,17 +124,17 @@ public final class Layouts {
 
     /** Cuts a 16x16 slice into blocks of 2 x width chips, each a ring: along one row and back along the other. */
     private static Layout rings(DeviceGroup devices, int width) {
-        ImmutableIntArray square = JaxLayouts.create(devices, new int[] {SIDE, SIDE}, true, false, List.of("x", "y"))
+        int[] square = JaxLayouts.create(devices, new int[] {SIDE, SIDE}, true, false, List.of("x", "y"))
                 .order();
-        int[] order = new int[square.length()];
+        int[] order = new int[square.length];
         int next = 0;
         for (int row = 0; row < SIDE; row += 2) {
             for (int column = 0; column < SIDE; column += width) {
                 for (int i = 0; i < width; i++) {
-                    order[next++] = square.get(row * SIDE + column + i);
+                    order[next++] = square[row * SIDE + column + i];
                 }
                 for (int i = width - 1; i >= 0; i--) {
-                    order[next++] = square.get((row + 1) * SIDE + column + i);
+                    order[next++] = square[(row + 1) * SIDE + column + i];
                 }
             }
         }
@@ -153,12 +152,12 @@ public final class Layouts {
         int[] blocks = new int[topology.deviceCount()];
         for (int g = 0; g < granules; g++) {
             // Slices are alike, so one layout serves all; the hosts of one slice have coordinates of their own.
-            ImmutableIntArray order = granules == topology.slices() || g == 0
+            int[] order = granules == topology.slices() || g == 0
                     ? first.order()
                     : inner.apply(new DeviceGroup(topology, g * size, size)).order();
             int shift = granules == topology.slices() ? g * size : 0;
             for (int i = 0; i < size; i++) {
-                blocks[g * size + i] = order.get(i) + shift;
+                blocks[g * size + i] = order[i] + shift;
             }
         }
         int rank = shape.rank();

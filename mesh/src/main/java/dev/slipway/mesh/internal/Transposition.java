@@ -1,37 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.mesh.internal;
 
-import java.util.function.IntConsumer;
-
-/** Reads a row-major array along its axes in another order, without moving it. */
+/** Puts the axes of a row-major array in another order. */
 final class Transposition {
     private Transposition() {}
 
     /**
-     * Gives the positions of an array of shape {@code dims}, in the order of the transposed array's elements.
+     * The elements of an array after transposing it.
      *
-     * @param dims extents of the array
+     * @param array the elements, last axis fastest
+     * @param dims its extents
      * @param axes a permutation of its axes: {@code axes[i]} becomes axis i
      */
-    static void walk(int[] dims, int[] axes, IntConsumer out) {
-        int rank = dims.length;
-        int[] strides = new int[rank];
+    static int[] apply(int[] array, int[] dims, int[] axes) {
+        int[] strides = new int[dims.length];
         int total = 1;
-        for (int i = rank - 1; i >= 0; i--) {
+        for (int i = dims.length - 1; i >= 0; i--) {
             strides[i] = total;
             total *= dims[i];
         }
-        int[] extent = new int[rank];
-        int[] stride = new int[rank];
-        for (int i = 0; i < rank; i++) {
-            extent[i] = dims[axes[i]];
-            stride[i] = strides[axes[i]];
+        // Axes that stay neighbours are walked as one, so that the innermost loop is as long as can be.
+        int[] extent = new int[dims.length + 1];
+        int[] stride = new int[dims.length + 1];
+        int rank = 0;
+        for (int axis : axes) {
+            if (dims[axis] == 1) {
+                continue;
+            }
+            if (rank > 0 && stride[rank - 1] == dims[axis] * strides[axis]) {
+                extent[rank - 1] *= dims[axis];
+                stride[rank - 1] = strides[axis];
+            } else {
+                extent[rank] = dims[axis];
+                stride[rank] = strides[axis];
+                rank++;
+            }
         }
-        int[] index = new int[rank];
+        if (rank <= 1) {
+            return array.clone();
+        }
+        int[] result = new int[total];
+        int inner = extent[rank - 1];
+        int step = stride[rank - 1];
+        int[] index = new int[rank - 1];
         int position = 0;
-        for (int n = 0; n < total; n++) {
-            out.accept(position);
-            for (int i = rank - 1; i >= 0; i--) {
+        for (int n = 0; n < total; n += inner) {
+            for (int i = 0; i < inner; i++) {
+                result[n + i] = array[position + i * step];
+            }
+            for (int i = rank - 2; i >= 0; i--) {
                 position += stride[i];
                 if (++index[i] < extent[i]) {
                     break;
@@ -40,13 +57,6 @@ final class Transposition {
                 index[i] = 0;
             }
         }
-    }
-
-    /** The elements of {@code array}, which has shape {@code dims}, after transposing. */
-    static int[] apply(int[] array, int[] dims, int[] axes) {
-        int[] result = new int[array.length];
-        int[] next = {0};
-        walk(dims, axes, position -> result[next[0]++] = array[position]);
         return result;
     }
 }
