@@ -2,8 +2,10 @@
 package dev.slipway.stablehlo;
 
 import dev.slipway.stablehlo.internal.OpTable;
+import dev.slipway.stablehlo.internal.Parser;
 import dev.slipway.stablehlo.internal.Printer;
 import dev.slipway.stablehlo.internal.Registry;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -46,6 +48,32 @@ public record Module(Operation operation) {
         ModuleBuilder builder = new ModuleBuilder(name);
         body.accept(builder);
         return builder.finish();
+    }
+
+    /**
+     * A module from its text, in pretty or generic form; operations outside of a module are put into one.
+     *
+     * @throws ParseException if the text is not a module
+     */
+    public static Module parse(String text) {
+        return wrap(Parser.parse(text.getBytes(StandardCharsets.UTF_8), null));
+    }
+
+    /**
+     * A module from its text in UTF-8, where operations without a location get their line and column.
+     *
+     * @param text pretty or generic form
+     * @param fileName the name for locations
+     * @throws ParseException if the text is not a module
+     */
+    public static Module parse(byte[] text, String fileName) {
+        return wrap(Parser.parse(text, fileName));
+    }
+
+    private static Module wrap(List<Operation> operations) {
+        return operations.size() == 1 && operations.getFirst().definition().id() == OpTable.BUILTIN_MODULE
+                ? new Module(operations.getFirst())
+                : of(Attribute.Dictionary.EMPTY, operations);
     }
 
     /** A module of these operations. */

@@ -41,6 +41,9 @@ public final class OpGenerator {
     private static final ClassName OP = ClassName.get(OPS, "Op");
     private static final List<String> DIALECTS = List.of("stablehlo", "chlo", "sdy", "func", "builtin");
 
+    /** The file of operations that are met beside those: they are parsed and printed, but have no classes. */
+    private static final String OTHERS = "others";
+
     /** Operations whose builder methods are written by hand, as they make regions or symbols. */
     private static final Set<String> BY_HAND = Set.of(
             "stablehlo.constant",
@@ -67,7 +70,12 @@ public final class OpGenerator {
         if (arguments.length != 2) {
             throw new IllegalArgumentException("expected the folder of the op table and the folder to write into");
         }
-        OpGenerator generator = new OpGenerator(OpTable.read(Path.of(arguments[0]), DIALECTS), Path.of(arguments[1]));
+        OpGenerator generator = new OpGenerator(
+                OpTable.read(
+                        Path.of(arguments[0]),
+                        java.util.stream.Stream.concat(DIALECTS.stream(), java.util.stream.Stream.of(OTHERS))
+                                .toList()),
+                Path.of(arguments[1]));
         generator.writeEnums();
         generator.writeTable();
         generator.writeBuilder("stablehlo", "StablehloOps");
@@ -153,10 +161,10 @@ public final class OpGenerator {
                 .returns(mapType)
                 .addCode("return $L);\n", types.build())
                 .build());
-        for (String dialect : DIALECTS) {
+        for (String dialect : parts()) {
             CodeBlock.Builder code = CodeBlock.builder();
             for (OpSpec op : table.ops()) {
-                if (!op.dialect().equals(dialect)) {
+                if (!part(op).equals(dialect)) {
                     continue;
                 }
                 type.addField(com.palantir.javapoet.FieldSpec.builder(
@@ -191,12 +199,22 @@ public final class OpGenerator {
                 .addJavadoc(
                         "Passes name and columns (operands, attributes, regions, results, traits, format) of every row, in order.\n")
                 .addParameter(consumer(), "to");
-        for (String dialect : DIALECTS) {
+        for (String dialect : parts()) {
             all.addStatement("$L(to)", dialect);
         }
         type.addMethod(all.build());
         parts.forEach(type::addMethod);
         write(API + ".internal", type.build());
+    }
+
+    private static List<String> parts() {
+        List<String> parts = new ArrayList<>(DIALECTS);
+        parts.add(OTHERS);
+        return parts;
+    }
+
+    private static String part(OpSpec op) {
+        return DIALECTS.contains(op.dialect()) ? op.dialect() : OTHERS;
     }
 
     private static ParameterizedTypeName consumer() {
@@ -470,6 +488,9 @@ public final class OpGenerator {
                         .build());
         CodeBlock.Builder cases = CodeBlock.builder().beginControlFlow("return switch (operation.definition().id())");
         for (OpSpec spec : table.ops()) {
+            if (!DIALECTS.contains(spec.dialect())) {
+                continue;
+            }
             ClassName name = ClassName.get(OPS, className(spec));
             op.addPermittedSubclass(name);
             cases.addStatement(

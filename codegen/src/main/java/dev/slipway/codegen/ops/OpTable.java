@@ -83,7 +83,13 @@ record OpTable(Map<String, String> types, List<EnumSpec> enums, List<OpSpec> ops
         for (String dialect : dialects) {
             JsonNode table = mapper.readTree(Files.readString(folder.resolve(dialect + ".json")));
             for (Map.Entry<String, JsonNode> entry : table.path("ops").properties()) {
-                ops.add(readOp(dialect, entry.getKey(), entry.getValue(), types));
+                String key = entry.getKey();
+                int dot = key.indexOf('.');
+                ops.add(readOp(
+                        dot < 0 ? dialect : key.substring(0, dot),
+                        dot < 0 ? key : key.substring(dot + 1),
+                        entry.getValue(),
+                        types));
             }
         }
         return new OpTable(types, enums, ops);

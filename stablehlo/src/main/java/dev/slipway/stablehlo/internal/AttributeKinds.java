@@ -63,6 +63,10 @@ final class AttributeKinds {
                                 && ((Attribute.Int) value).value() <= 4
                         ? null
                         : "must be a calling convention, a 32-bit integer of 0 to 4";
+            case "UI64" ->
+                isInt(value, ElementType.UI64) || isInt(value, ElementType.I64) ? null : "must be a 64-bit integer";
+            case "UI32" ->
+                isInt(value, ElementType.UI32) || isInt(value, ElementType.I32) ? null : "must be a 32-bit integer";
             case "Bool" -> isInt(value, ElementType.I1) ? null : "must be a boolean";
             case "Unit" -> value instanceof Attribute.Unit ? null : "must be the unit attribute";
             case "F32" ->

@@ -39,10 +39,9 @@ public final class Builds {
             List<Region> regions,
             @Nullable List<? extends Type> resultTypes,
             Location location) {
-        Attribute.Dictionary normal = Defaults.drop(definition, attributes);
-        Draft draft = new Draft(definition, operands, normal, regions, resultTypes, _ -> null);
+        Draft draft = new Draft(definition, operands, attributes, regions, resultTypes, _ -> null);
         try {
-            return new Operation(definition, operands, normal, regions, Checker.check(draft), location);
+            return new Operation(definition, operands, attributes, regions, Checker.check(draft), location);
         } catch (Violation violation) {
             throw failure(definition.name(), location, violation);
         }

@@ -3,8 +3,7 @@ package dev.slipway.stablehlo.internal;
 
 import dev.slipway.stablehlo.FloatType;
 import java.math.BigDecimal;
-import java.math.MathContext;
-import java.math.RoundingMode;
+import java.math.BigInteger;
 
 /** Bit patterns of floating-point types to doubles and back, and MLIR's text for them. */
 public final class Floats {
@@ -143,8 +142,9 @@ public final class Floats {
             out.append('-');
             value = -value;
         }
-        if (sixDigitsSuffice(value, type)) {
-            scientific(out, digits(value, 6), true);
+        Digits six = digits(value, 6);
+        if (fromDouble(toDouble(six), type) == fromDouble(value, type)) {
+            scientific(out, six, true);
             return;
         }
         int start = out.length();
@@ -170,72 +170,45 @@ public final class Floats {
     /** Decimal digits without trailing zeros, and the power of ten of the first. */
     private record Digits(long digits, int count, int exponent) {}
 
-    private static boolean sixDigitsSuffice(double value, FloatType type) {
-        if (type == FloatType.F32) {
-            return significantDigits(Float.toString((float) value)) <= 6;
-        }
-        if (type == FloatType.F64) {
-            return significantDigits(Double.toString(value)) <= 6;
-        }
-        return fromDouble(toDouble(digits(value, 6)), type) == fromDouble(value, type);
-    }
+    private static final BigInteger TEN = BigInteger.TEN;
 
-    private static double toDouble(Digits digits) {
-        return new BigDecimal(digits.digits)
-                .scaleByPowerOfTen(digits.exponent - digits.count + 1)
-                .doubleValue();
-    }
-
-    private static int significantDigits(String text) {
-        int first = -1;
-        int last = -1;
-        int count = 0;
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == 'E') {
-                break;
-            }
-            if (c == '.') {
-                continue;
-            }
-            count++;
-            if (c != '0') {
-                if (first < 0) {
-                    first = count;
-                }
-                last = count;
-            }
-        }
-        return last - first + 1;
-    }
-
-    private static final double[] POWERS = new double[23];
-
-    static {
-        double power = 1;
-        for (int i = 0; i < POWERS.length; i++) {
-            POWERS[i] = power;
-            power *= 10;
-        }
-    }
-
-    /** The number rounded, half up, to that many significant decimal digits. */
+    /**
+     * The number's significant decimal digits as LLVM finds them: it cuts the exact number off where it sees that enough
+     * digits are left, and rounds only what is left then.
+     */
     private static Digits digits(double value, int precision) {
-        int exponent = (int) Math.floor(Math.log10(value));
-        int scale = precision - 1 - exponent;
-        if (precision <= 9 && Math.abs(scale) < POWERS.length) {
-            double scaled = scale >= 0 ? value * POWERS[scale] : value / POWERS[-scale];
-            double floor = Math.floor(scaled);
-            double fraction = scaled - floor;
-            // Far from a tie and from a change of exponent, the rounding error of the scaling cannot matter.
-            if (Math.abs(fraction - 0.5) > 1e-4 && floor > POWERS[precision - 1] && floor + 1 < POWERS[precision]) {
-                return trim((long) floor + (fraction > 0.5 ? 1 : 0), precision, exponent);
+        long bits = Double.doubleToRawLongBits(value);
+        int exponent = Math.max(1, (int) (bits >>> 52 & 0x7FF)) - 1075;
+        long mantissa = (bits & ((1L << 52) - 1)) | (value >= Double.MIN_NORMAL ? 1L << 52 : 0);
+        int zeros = Long.numberOfTrailingZeros(mantissa);
+        exponent += zeros;
+        BigInteger significand = BigInteger.valueOf(mantissa >>> zeros);
+        if (exponent > 0) {
+            significand = significand.shiftLeft(exponent);
+            exponent = 0;
+        } else {
+            significand = significand.multiply(BigInteger.valueOf(5).pow(-exponent));
+        }
+        int required = (precision * 196 + 58) / 59;
+        int removable = (significand.bitLength() - required) * 59 / 196;
+        if (removable > 0) {
+            significand = significand.divide(TEN.pow(removable));
+            exponent += removable;
+        }
+        String digits = significand.toString();
+        int count = digits.length();
+        if (count <= precision) {
+            return trim(Long.parseLong(digits), count, exponent + count - 1);
+        }
+        long kept = Long.parseLong(digits.substring(0, precision));
+        int first = exponent + count - 1;
+        if (digits.charAt(precision) >= '5') {
+            kept++;
+            if (Long.toString(kept).length() > precision) {
+                first++;
             }
         }
-        BigDecimal exact = new BigDecimal(value).round(new MathContext(precision, RoundingMode.HALF_UP));
-        long digits = exact.unscaledValue().longValueExact();
-        int count = exact.precision();
-        return trim(digits, count, count - 1 - exact.scale());
+        return trim(kept, Long.toString(kept).length(), first);
     }
 
     private static Digits trim(long digits, int count, int exponent) {
@@ -244,6 +217,12 @@ public final class Floats {
             count--;
         }
         return new Digits(digits, count, exponent);
+    }
+
+    private static double toDouble(Digits digits) {
+        return new BigDecimal(digits.digits)
+                .scaleByPowerOfTen(digits.exponent - digits.count + 1)
+                .doubleValue();
     }
 
     private static void scientific(StringBuilder out, Digits digits, boolean padded) {

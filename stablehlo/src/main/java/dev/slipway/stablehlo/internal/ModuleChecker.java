@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -106,9 +105,5 @@ public final class ModuleChecker {
 
     private static Object key(Value value) {
         return value instanceof OpResult result ? result.owner() : value;
-    }
-
-    static Set<String> visibilities() {
-        return Set.of("public", "private", "nested");
     }
 }

@@ -4,6 +4,7 @@ package dev.slipway.stablehlo.internal;
 import dev.slipway.stablehlo.Block;
 import dev.slipway.stablehlo.BlockArgument;
 import dev.slipway.stablehlo.IntegerType;
+import dev.slipway.stablehlo.OpDefinition.ValueDefinition;
 import dev.slipway.stablehlo.OpResult;
 import dev.slipway.stablehlo.Operation;
 import dev.slipway.stablehlo.Region;
@@ -49,7 +50,16 @@ final class Names {
                 }
             }
             for (Operation operation : block.operations()) {
-                if (!operation.results().isEmpty()) {
+                if (hasNamedResults(operation)) {
+                    for (OpResult result : operation.results()) {
+                        String name = operation
+                                .definition()
+                                .results()
+                                .get(result.index())
+                                .name();
+                        names.put(result, "%" + unique(name, scope));
+                    }
+                } else if (!operation.results().isEmpty()) {
                     String hint = resultHint(operation);
                     names.put(operation, "%" + (hint.isEmpty() ? Integer.toString(nextValue++) : unique(hint, scope)));
                 }
@@ -95,6 +105,15 @@ final class Names {
                 : "cst";
     }
 
+    /** Whether each result has a name of its own: several results, none of them variadic. */
+    boolean hasNamedResults(Operation operation) {
+        return !generic
+                && operation.results().size() > 1
+                && operation.results().size()
+                        == operation.definition().results().size()
+                && operation.definition().results().stream().noneMatch(ValueDefinition::variadic);
+    }
+
     private String unique(String name, Scope scope) {
         String candidate = name;
         while (!used.add(candidate)) {
@@ -116,6 +135,11 @@ final class Names {
                 out.append(name == null ? foreign(argument) : name);
             }
             case OpResult result -> {
+                String own = names.get(result);
+                if (own != null) {
+                    out.append(own);
+                    return;
+                }
                 String name = names.get(result.owner());
                 out.append(name == null ? foreign(result.owner()) : name);
                 if (result.owner().results().size() > 1) {

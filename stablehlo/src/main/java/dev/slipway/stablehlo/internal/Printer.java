@@ -63,7 +63,10 @@ public final class Printer {
 
     void operation(Operation operation) {
         int results = operation.results().size();
-        if (results > 0) {
+        if (names.hasNamedResults(operation)) {
+            operands(operation.results());
+            out.append(" = ");
+        } else if (results > 0) {
             out.append(names.of(operation));
             if (results > 1) {
                 out.append(':').append(results);
@@ -278,7 +281,11 @@ public final class Printer {
                 }
                 case Format.AttributeDictionary _ -> {
                     if (!operation.attributes().isEmpty()) {
-                        entries(operation.attributes(), name -> !format.consumes(name), " {", "}");
+                        entries(
+                                Defaults.drop(operation.definition(), operation.attributes()),
+                                name -> !format.consumes(name),
+                                " {",
+                                "}");
                     }
                 }
                 case Format.Directive directive -> directive(operation, directive);
@@ -304,7 +311,7 @@ public final class Printer {
                 return !operation.operands().isEmpty();
             }
         }
-        return operation.attribute(anchor) != null;
+        return Defaults.drop(operation.definition(), operation.attributes()).get(anchor) != null;
     }
 
     private static List<Value> group(Operation operation, int index) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.stablehlo.internal;
 
+import dev.slipway.stablehlo.Attribute;
+import dev.slipway.stablehlo.DenseElements;
 import dev.slipway.stablehlo.OpDefinition.Trait;
 import dev.slipway.stablehlo.Type;
 import dev.slipway.stablehlo.Value;
@@ -55,6 +57,10 @@ final class Rules {
             case OpTable.STABLEHLO_RNG_BIT_GENERATOR -> RegionRules.rngBitGenerator(draft);
             case OpTable.STABLEHLO_OPTIMIZATION_BARRIER, OpTable.SDY_MANUAL_COMPUTATION -> operandTypesOrNull(draft);
             case OpTable.CHLO_TOP_K -> RegionRules.topK(draft);
+            case OpTable.ARITH_CONSTANT -> List.of(typeOf(draft.attribute("value")));
+            case OpTable.TENSOR_DIM -> List.of(Type.Index.INSTANCE);
+            case OpTable.TENSOR_EXTRACT -> List.of(Types.element(draft.type(0)));
+            case OpTable.SHAPE_CSTR_BROADCASTABLE -> List.of(new Type.Opaque("!shape.witness"));
             default -> byTrait(draft);
         };
     }
@@ -71,6 +77,15 @@ final class Rules {
             return List.of(draft.type(0));
         }
         return draft.definition().results().isEmpty() ? List.of() : null;
+    }
+
+    private static Type typeOf(@Nullable Attribute value) {
+        return switch (value) {
+            case DenseElements dense -> dense.type();
+            case Attribute.Int integer -> integer.type();
+            case Attribute.Real real -> real.type();
+            case null, default -> throw new Violation("requires the attribute 'value', a typed constant");
+        };
     }
 
     static List<Type> types(Draft draft) {
