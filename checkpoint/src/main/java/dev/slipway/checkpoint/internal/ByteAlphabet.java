@@ -3,6 +3,7 @@ package dev.slipway.checkpoint.internal;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * GPT-2's way to write any bytes as printable characters: those that print in Latin-1 stand for themselves, the others
@@ -49,7 +50,7 @@ final class ByteAlphabet {
 
     private static short[] bytes() {
         short[] bytes = new short[0x100 + 256];
-        java.util.Arrays.fill(bytes, (short) -1);
+        Arrays.fill(bytes, (short) -1);
         for (int b = 0; b < 256; b++) {
             bytes[CHARACTERS[b]] = (short) b;
         }

@@ -17,6 +17,7 @@ import dev.slipway.lowering.DecoderConfig.Scaling;
 import java.util.List;
 import java.util.Optional;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
 
 /**
  * Reads {@code config.json} as Hugging Face's Transformers does: the same fields, in their old and new spellings, with the
@@ -296,7 +297,7 @@ final class HuggingFaceConfig {
                     ? all.child(layerType).orElseThrow(() -> all.missing(layerType))
                     : all;
         }
-        Json none = new Json(json.file(), "", tools.jackson.databind.node.JsonNodeFactory.instance.objectNode());
+        Json none = new Json(json.file(), "", JsonNodeFactory.instance.objectNode());
         boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
         return local ? none : json.child("rope_scaling").orElse(none);
     }

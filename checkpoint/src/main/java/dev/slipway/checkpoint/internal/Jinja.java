@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Jinja {
     /** A bound on the loop trips and calls of one rendering, so that an ill-meant template ends. */
-    private static final int MAX_STEPS = 10_000_000;
+    private static final int MAX_STEPS = 1_000_000;
 
     private final ImmutableList<Node> body;
 
@@ -245,6 +245,7 @@ public final class Jinja {
                 return;
             }
             for (int i = 0; i < items.size(); i++) {
+                step();
                 Scope inner = scope.inner();
                 inner.values.put("loop", JinjaLibrary.loop(items, i));
                 bind(loop.names, items.get(i), inner);

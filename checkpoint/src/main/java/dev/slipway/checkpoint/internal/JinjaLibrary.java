@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What templates can do with values: Python's operators and methods, Jinja's filters and tests. */
@@ -213,7 +214,11 @@ final class JinjaLibrary {
     }
 
     private static Object arithmetic(String operator, Object left, Object right) {
-        if (left instanceof Long a && right instanceof Long b && !(b == 0 && "/%".contains(operator.substring(0, 1)))) {
+        boolean divides = operator.equals("/") || operator.equals("//") || operator.equals("%");
+        if (divides && right instanceof Number n && n.doubleValue() == 0) {
+            throw Jinja.unsupported("a division by zero");
+        }
+        if (left instanceof Long a && right instanceof Long b) {
             return switch (operator) {
                 case "+" -> a + b;
                 case "-" -> a - b;
@@ -321,7 +326,7 @@ final class JinjaLibrary {
     }
 
     /** Python's str.isspace, or one of a set. */
-    private static boolean strippable(char c, @org.jspecify.annotations.Nullable String set) {
+    private static boolean strippable(char c, @Nullable String set) {
         return set == null
                 ? Character.isSpaceChar(c) || (c >= 9 && c <= 13) || (c >= 28 && c <= 31) || c == 0x85
                 : set.indexOf(c) >= 0;

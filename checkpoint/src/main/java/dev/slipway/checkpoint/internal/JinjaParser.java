@@ -10,6 +10,7 @@ import dev.slipway.checkpoint.internal.Jinja.Node;
 import dev.slipway.checkpoint.internal.Jinja.Nothing;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -597,7 +598,7 @@ final class JinjaParser {
 
     private static Token token(Matcher matcher) {
         for (Type type : new Type[] {Type.STRING, Type.NUMBER, Type.NAME}) {
-            String text = matcher.group(type.name().toLowerCase(java.util.Locale.ROOT));
+            String text = matcher.group(type.name().toLowerCase(Locale.ROOT));
             if (text != null) {
                 return new Token(type, text);
             }

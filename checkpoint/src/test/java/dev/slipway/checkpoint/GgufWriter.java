@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.slipway.checkpoint.internal;
+package dev.slipway.checkpoint;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -42,7 +42,7 @@ final class GgufWriter {
 
     byte[] bytes() {
         Out out = new Out();
-        out.i32(Gguf.MAGIC);
+        out.i32(0x46554747);
         out.i32(3);
         out.i64(tensors.size());
         out.i64(metadata.size());

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Parameters under AXLearn's paths. The model: 2 layers, width 6, 3 heads and as many or 1 KV heads of 4, hidden 5. */
+class AxlearnCheckpointTest {
+    private static final String LAYER = "decoder/transformer/repeat/layer/";
+    private static final String QKV = LAYER + "self_attention/attention/i_proj/i_proj/qkv_proj/weight";
+
+    @TempDir
+    Path folder;
+
+    private final Map<String, Object> model = new HashMap<>();
+
+    @BeforeEach
+    void describe() {
+        model.putAll(Map.of(
+                "vocab_size", 7, "model_dim", 6, "num_layers", 2, "num_heads", 3, "num_kv_heads", 1, "head_dim", 4));
+        model.putAll(Map.of(
+                "ffn_dim", 5, "norm_eps", 1e-5, "rope_theta", 10000.0, "tied_lm_head", true, "pad_id", 0, "eos_id", 1));
+        model.putAll(Map.of(
+                "norm",
+                "RMSNorm: x",
+                "activation",
+                "SwiGLU: y",
+                "rope_convention",
+                "interleaved pairs",
+                "max_sequence_length",
+                64));
+    }
+
+    private SafetensorsWriter writer(int fusedHeads) {
+        return new SafetensorsWriter()
+                .tensor("decoder/emb/token_emb/weight", Goldens.counting(1000, 42), 7, 6)
+                .tensor("decoder/output_norm/scale", Goldens.counting(2000, 6), 6)
+                .tensor(LAYER + "feed_forward/linear1_0/weight", Goldens.counting(3000, 60), 2, 6, 5)
+                .tensor(LAYER + "feed_forward/linear1_1/weight", Goldens.counting(4000, 60), 2, 6, 5)
+                .tensor(LAYER + "feed_forward/linear2/weight", Goldens.counting(5000, 60), 2, 5, 6)
+                .tensor(LAYER + "feed_forward/norm/scale", Goldens.counting(6000, 12), 2, 6)
+                .tensor(
+                        LAYER + "self_attention/attention/o_proj/weight",
+                        Goldens.counting(7000, 2 * 6 * 12),
+                        2,
+                        6,
+                        3,
+                        4)
+                .tensor(LAYER + "self_attention/norm/scale", Goldens.counting(8000, 12), 2, 6)
+                .tensor(QKV, Goldens.counting(10000, 2 * 6 * fusedHeads * 4), 2, 6, fusedHeads, 4);
+    }
+
+    private Checkpoint open() {
+        Goldens.write(folder.resolve("model.json"), model);
+        return Checkpoint.open(folder);
+    }
+
+    @Test
+    void theModelIsRead() {
+        writer(5).write(folder.resolve("params.safetensors"));
+
+        try (Checkpoint checkpoint = open()) {
+            assertThat(checkpoint.config().layers().getFirst().rotary()).isEqualTo(Rotary.of(10000, 4));
+            assertThat(checkpoint.config().maxPositions()).isEqualTo(64);
+            assertThat(checkpoint.stopIds()).containsExactly(1);
+            assertThat(checkpoint.specialTokens().pad()).hasValue(0);
+            assertThat(checkpoint.tokenizer()).isEmpty();
+        }
+    }
+
+    @Test
+    void interleavedPairsBecomeHalves() {
+        writer(5).write(folder.resolve("params.safetensors"));
+
+        try (Checkpoint checkpoint = open()) {
+            float[] q = Goldens.numbers(checkpoint, "layers/1/q/weight");
+            float[] k = Goldens.numbers(checkpoint, "layers/1/k/weight");
+            float[] v = Goldens.numbers(checkpoint, "layers/1/v/weight");
+            int[] fileOrder = {0, 2, 1, 3};
+            for (int d = 0; d < 6; d++) {
+                for (int e = 0; e < 4; e++) {
+                    int row = 10000 + (6 + d) * 5 * 4;
+                    for (int head = 0; head < 3; head++) {
+                        assertThat(q[(head * 4 + e) * 6 + d]).isEqualTo(row + head * 4 + fileOrder[e]);
+                    }
+                    assertThat(k[e * 6 + d]).isEqualTo(row + 3 * 4 + fileOrder[e]);
+                    assertThat(v[e * 6 + d]).isEqualTo(row + 4 * 4 + e);
+                }
+            }
+        }
+    }
+
+    @Test
+    void queriesKeysAndValuesMayBeStackedInThrees() {
+        model.put("num_kv_heads", 3);
+        SafetensorsWriter writer = new SafetensorsWriter();
+        writer.tensor(QKV, Goldens.counting(10000, 2 * 3 * 6 * 12), 2, 3, 6, 3, 4);
+        writer.tensor("decoder/emb/token_emb/weight", new float[42], 7, 6)
+                .tensor("decoder/output_norm/scale", new float[6], 6)
+                .tensor(LAYER + "feed_forward/linear1_0/weight", new float[60], 2, 6, 5)
+                .tensor(LAYER + "feed_forward/linear1_1/weight", new float[60], 2, 6, 5)
+                .tensor(LAYER + "feed_forward/linear2/weight", new float[60], 2, 5, 6)
+                .tensor(LAYER + "feed_forward/norm/scale", new float[12], 2, 6)
+                .tensor(LAYER + "self_attention/attention/o_proj/weight", new float[144], 2, 6, 3, 4)
+                .tensor(LAYER + "self_attention/norm/scale", new float[12], 2, 6)
+                .write(folder.resolve("params.safetensors"));
+
+        try (Checkpoint checkpoint = open()) {
+            float[] k = Goldens.numbers(checkpoint, "layers/1/k/weight");
+            float[] v = Goldens.numbers(checkpoint, "layers/0/v/weight");
+            // layer 1, keys, width 5, head 2, element 1 is the file's element 2
+            assertThat(k[(2 * 4 + 1) * 6 + 5]).isEqualTo(10000 + ((3 + 1) * 6 + 5) * 12 + 2 * 4 + 2);
+            assertThat(v[(2 * 4 + 1) * 6 + 5]).isEqualTo(10000 + (2 * 6 + 5) * 12 + 2 * 4 + 1);
+        }
+    }
+
+    @Test
+    void stackedMatricesAreCutIntoLayersAndTurned() {
+        writer(5).write(folder.resolve("params.safetensors"));
+
+        try (Checkpoint checkpoint = open()) {
+            assertThat(Goldens.numbers(checkpoint, "layers/1/gate/weight")[4 * 6 + 2])
+                    .isEqualTo(3000 + 30 + 2 * 5 + 4);
+            assertThat(Goldens.numbers(checkpoint, "layers/1/up/weight")[4 * 6 + 2])
+                    .isEqualTo(4000 + 30 + 2 * 5 + 4);
+            assertThat(Goldens.numbers(checkpoint, "layers/1/down/weight")[2 * 5 + 4])
+                    .isEqualTo(5000 + 30 + 4 * 6 + 2);
+            assertThat(Goldens.numbers(checkpoint, "layers/1/o/weight")).isEqualTo(Goldens.counting(7000 + 72, 72));
+            assertThat(Goldens.numbers(checkpoint, "layers/1/feed_forward_norm/scale"))
+                    .isEqualTo(Goldens.counting(6006, 6));
+            assertThat(Goldens.numbers(checkpoint, "layers/0/attention_norm/scale"))
+                    .isEqualTo(Goldens.counting(8000, 6));
+            assertThat(Goldens.mappedOtherwise(checkpoint)).isEmpty();
+        }
+    }
+
+    @Test
+    void aModelOfAnotherKindIsRefused() {
+        writer(5).write(folder.resolve("params.safetensors"));
+        model.put("activation", "GELU");
+
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(this::open)
+                .withMessageContaining("activation is \"GELU\"");
+    }
+
+    @Test
+    void missingParametersAreNamed() {
+        new SafetensorsWriter()
+                .tensor("decoder/emb/token_emb/weight", new float[42], 7, 6)
+                .write(folder.resolve("params.safetensors"));
+
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(this::open)
+                .withMessageContaining("decoder/output_norm/scale");
+    }
+}

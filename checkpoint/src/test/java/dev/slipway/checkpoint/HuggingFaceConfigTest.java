@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Activation;
+import dev.slipway.lowering.DecoderConfig.FeedForward;
+import dev.slipway.lowering.DecoderConfig.Layer;
+import dev.slipway.lowering.DecoderConfig.Norm;
+import dev.slipway.lowering.DecoderConfig.NormPlacement;
+import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import dev.slipway.lowering.DecoderConfig.Scaling;
+import dev.slipway.lowering.Parameters;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** What {@code config.json} says, in old and new spellings. */
+class HuggingFaceConfigTest {
+    @TempDir
+    Path folder;
+
+    private static ObjectNode model(String name) {
+        JsonNode model = Goldens.read("models.json").get("models").values().stream()
+                .filter(m -> m.get("name").stringValue().equals(name))
+                .findFirst()
+                .orElseThrow();
+        return (ObjectNode) model.get("config");
+    }
+
+    private DecoderConfig config(JsonNode json) {
+        Path file = Goldens.write(folder.resolve("config.json"), json);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThat(checkpoint.hasWeights()).isFalse();
+            assertThat(checkpoint.names()).isEmpty();
+            return checkpoint.config();
+        }
+    }
+
+    private static JsonNode json(String text) {
+        return JsonMapper.shared().readTree(text);
+    }
+
+    @Test
+    void aLlamaIsRead() {
+        assertThat(config(model("llama")))
+                .isEqualTo(DecoderConfig.llama(
+                        512,
+                        64,
+                        3,
+                        4,
+                        2,
+                        16,
+                        128,
+                        256,
+                        new Rotary(500_000, 16, new Scaling.Llama3(8, 1, 4, 32)),
+                        1e-6,
+                        false));
+    }
+
+    @Test
+    void biasesOfALlamaAreRead() {
+        DecoderConfig config = config(model("llama_tied_bias"));
+
+        assertThat(config.tiedHead()).isTrue();
+        assertThat(config.attention().projectionBias()).isTrue();
+        assertThat(config.attention().outputBias()).isTrue();
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Gated(128, Activation.SILU, true));
+    }
+
+    @Test
+    void mistralsWindowIsOnAllLayers() {
+        assertThat(config(model("mistral")).layers())
+                .containsOnly(new Layer(8, Rotary.of(10_000, 16)))
+                .hasSize(3);
+    }
+
+    @Test
+    void mistralsWindowIsItsDefaultIfAbsentAndNoneIfNull() {
+        ObjectNode absent = model("mistral");
+        absent.remove("sliding_window");
+        ObjectNode none = model("mistral");
+        none.putNull("sliding_window");
+
+        assertThat(config(absent).layers().getFirst().window()).isEqualTo(4096);
+        assertThat(config(none).layers().getFirst().window()).isZero();
+    }
+
+    @Test
+    void qwen2HasBiasesOnProjectionsAlone() {
+        DecoderConfig config = config(model("qwen2"));
+
+        assertThat(config.attention().projectionBias()).isTrue();
+        assertThat(config.attention().outputBias()).isFalse();
+        assertThat(config.layers()).containsOnly(Layer.full(Rotary.of(1_000_000, 16)));
+    }
+
+    @Test
+    void qwen2sWindowBeginsAtALayer() {
+        ObjectNode json = model("qwen2");
+        json.remove("layer_types");
+        json.put("use_sliding_window", true).put("sliding_window", 8).put("max_window_layers", 2);
+
+        assertThat(config(json).layers()).extracting(Layer::window).containsExactly(0, 0, 8);
+    }
+
+    @Test
+    void aMixtureOfExpertsIsRead() {
+        DecoderConfig config = config(model("qwen3_moe"));
+
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Experts(64, Activation.SILU, 4, 2, true));
+        assertThat(config.attention().queryKeyNorm()).isEqualTo(QueryKeyNorm.PER_HEAD);
+        assertThat(config.attention().headDim()).isEqualTo(32);
+    }
+
+    @Test
+    void aDenseQwen3IsRead() {
+        DecoderConfig config = config(json("""
+                {"model_type": "qwen3", "vocab_size": 151936, "hidden_size": 1024, "intermediate_size": 3072,
+                 "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+                 "max_position_embeddings": 40960, "rms_norm_eps": 1e-06, "rope_theta": 1000000, "rope_scaling": null,
+                 "tie_word_embeddings": true, "attention_bias": false, "hidden_act": "silu",
+                 "use_sliding_window": false, "sliding_window": null, "max_window_layers": 28}"""));
+
+        assertThat(config.attention().queryKeyNorm()).isEqualTo(QueryKeyNorm.PER_HEAD);
+        // the published number of Qwen3-0.6B
+        assertThat(Parameters.count(config)).isEqualTo(596_049_920L);
+    }
+
+    @Test
+    void gemmaScalesItsEmbeddingAndOffsetsItsNorms() {
+        DecoderConfig config = config(model("gemma"));
+
+        assertThat(config.embeddingScale()).isEqualTo(8);
+        assertThat(config.norm()).isEqualTo(new Norm(Norm.Kind.RMS, 1e-6, true));
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Gated(128, Activation.GELU_TANH, false));
+        assertThat(config.tiedHead()).isTrue();
+    }
+
+    @Test
+    void gemma2AlternatesAndCaps() {
+        ObjectNode json = model("gemma");
+        json.put("model_type", "gemma2").put("sliding_window", 16).put("query_pre_attn_scalar", 64);
+        json.put("attn_logit_softcapping", 50.0).put("final_logit_softcapping", 30.0);
+
+        DecoderConfig config = config(json);
+
+        assertThat(config.layers()).extracting(Layer::window).containsExactly(16, 0, 16);
+        assertThat(config.attention().scoreCap()).isEqualTo(50);
+        assertThat(config.logitCap()).isEqualTo(30);
+        assertThat(config.attention().scale()).isEqualTo(0.125);
+        assertThat(config.placement()).isEqualTo(NormPlacement.AROUND);
+        assertThat(config.attention().queryKeyNorm()).isEqualTo(QueryKeyNorm.NONE);
+    }
+
+    @Test
+    void gemma3HasTwoRotations() {
+        DecoderConfig config = config(model("gemma3_text"));
+        Layer sliding = new Layer(8, Rotary.of(10_000, 32));
+        Layer full = Layer.full(new Rotary(1_000_000, 32, new Scaling.Linear(8)));
+
+        assertThat(config.layers()).containsExactly(sliding, sliding, full, sliding);
+        assertThat(config.attention().scale()).isEqualTo(1 / Math.sqrt(24));
+        assertThat(config.placement()).isEqualTo(NormPlacement.AROUND);
+    }
+
+    @Test
+    void gemma3sOldSpellingMeansTheSame() {
+        ObjectNode old = model("gemma3_text");
+        old.remove("rope_parameters");
+        old.put("rope_theta", 1_000_000.0).put("rope_local_base_freq", 10_000.0);
+        old.putObject("rope_scaling").put("factor", 8.0).put("rope_type", "linear");
+
+        assertThat(config(old)).isEqualTo(config(model("gemma3_text")));
+    }
+
+    @Test
+    void gemma3sPatternIsUsedWhereLayersAreNotListed() {
+        ObjectNode json = model("gemma3_text");
+        json.remove("layer_types");
+        json.put("sliding_window_pattern", 2);
+
+        assertThat(config(json).layers()).extracting(Layer::window).containsExactly(8, 0, 8, 0);
+    }
+
+    @Test
+    void phi3IsRead() {
+        DecoderConfig config = config(model("phi3"));
+
+        assertThat(config.family()).isEqualTo("phi3");
+        assertThat(config.layers()).containsOnly(Layer.full(Rotary.of(10_000, 16)));
+    }
+
+    @Test
+    void longRopeIsOfferedUpToItsOriginalContext() {
+        ObjectNode json = model("phi3");
+        json.remove("rope_parameters");
+        json.put("max_position_embeddings", 131_072).put("original_max_position_embeddings", 4096);
+        ObjectNode scaling = json.putObject("rope_scaling").put("type", "longrope");
+        List<Double> factors = List.of(1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7);
+        scaling.set("short_factor", JsonMapper.shared().valueToTree(factors));
+        scaling.set("long_factor", JsonMapper.shared().valueToTree(Collections.nCopies(8, 9.0)));
+
+        DecoderConfig config = config(json);
+        Scaling.PerPair read =
+                (Scaling.PerPair) config.layers().getFirst().rotary().scaling();
+
+        assertThat(config.maxPositions()).isEqualTo(4096);
+        assertThat(read.divisors()).isEqualTo(factors);
+        assertThat(read.magnitude()).isCloseTo(Math.sqrt(1 + Math.log(32) / Math.log(4096)), Offset.offset(1e-12));
+    }
+
+    @Test
+    void partOfAHeadMayTurn() {
+        ObjectNode json = model("phi3");
+        ((ObjectNode) json.get("rope_parameters")).put("partial_rotary_factor", 0.5);
+
+        assertThat(config(json).layers().getFirst().rotary().dims()).isEqualTo(8);
+    }
+
+    @Test
+    void starcoder2IsRead() {
+        DecoderConfig config = config(model("starcoder2"));
+
+        assertThat(config.norm()).isEqualTo(new Norm(Norm.Kind.LAYER, 1e-5, false));
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Plain(128, Activation.GELU_TANH, true));
+        assertThat(config.attention().outputBias()).isTrue();
+        assertThat(config.layers()).extracting(Layer::window).containsOnly(8);
+    }
+
+    @Test
+    void gpt2IsRead() {
+        DecoderConfig config = config(model("gpt2"));
+
+        assertThat(config.learnedPositions()).isTrue();
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Plain(256, Activation.GELU_TANH, true));
+        assertThat(config.layers()).containsOnly(Layer.full(Rotary.NONE));
+        assertThat(config.tiedHead()).isTrue();
+    }
+
+    @Test
+    void olmo2NormalisesAfterItsBlocks() {
+        DecoderConfig config = config(model("olmo2"));
+
+        assertThat(config.placement()).isEqualTo(NormPlacement.AFTER);
+        assertThat(config.attention().queryKeyNorm()).isEqualTo(QueryKeyNorm.ALL_HEADS);
+    }
+
+    @Test
+    void llama3sPublishedConfigurationIsThePreset() {
+        // the figures of Meta-Llama-3-8B's config.json, spelled as of its time
+        DecoderConfig config = config(json("""
+                {"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+                 "bos_token_id": 128000, "eos_token_id": 128001, "hidden_act": "silu", "hidden_size": 4096,
+                 "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 8192,
+                 "model_type": "llama", "num_attention_heads": 32, "num_hidden_layers": 32,
+                 "num_key_value_heads": 8, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": null,
+                 "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+                 "transformers_version": "4.40.0.dev0", "use_cache": true, "vocab_size": 128256}"""));
+
+        assertThat(config).isEqualTo(Presets.find("llama-3-8b").orElseThrow());
+    }
+
+    @Test
+    void yarnKeepsFastPairsAndDividesSlowOnes() {
+        ObjectNode json = model("qwen2");
+        json.remove("rope_parameters");
+        json.put("rope_theta", 10_000.0).put("head_dim", 64).put("max_position_embeddings", 4096);
+        json.putObject("rope_scaling")
+                .put("rope_type", "yarn")
+                .put("factor", 4.0)
+                .put("original_max_position_embeddings", 1024);
+
+        Scaling.PerPair yarn =
+                (Scaling.PerPair) config(json).layers().getFirst().rotary().scaling();
+
+        // pair 5 turns 1024 * 10000^(-10/64) / 2 pi = 38.6 times, pair 18 turns 0.9 times
+        assertThat(yarn.divisors().subList(0, 6)).containsOnly(1.0);
+        assertThat(yarn.divisors().subList(18, 32)).containsOnly(4.0);
+        assertThat(yarn.divisors()).isSorted();
+        assertThat(yarn.magnitude()).isCloseTo(0.1 * Math.log(4) + 1, Offset.offset(1e-12));
+    }
+
+    @Test
+    void anUnknownArchitectureIsRefusedWithThoseThatAreKnown() {
+        ObjectNode json = model("llama");
+        json.put("model_type", "mamba");
+
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("mamba")
+                .withMessageContaining("llama, mistral, mixtral, qwen2");
+    }
+
+    @Test
+    void whatCannotBeIsRefusedInOneLine() {
+        for (String change : List.of(
+                "{\"num_hidden_layers\": 2000000000}",
+                "{\"num_hidden_layers\": 0}",
+                "{\"num_attention_heads\": 0}",
+                "{\"num_attention_heads\": 3}",
+                "{\"hidden_size\": \"64\"}",
+                "{\"hidden_size\": 1e30}",
+                "{\"vocab_size\": null}",
+                "{\"vocab_size\": -4}",
+                "{\"hidden_act\": \"mish\"}",
+                "{\"rope_parameters\": {\"rope_type\": \"dynamic\"}}",
+                "{\"rope_parameters\": {\"rope_type\": \"llama3\"}}",
+                "{\"rope_parameters\": 5}",
+                "{\"layer_types\": [\"full_attention\"]}")) {
+            ObjectNode json = model("llama");
+            ((ObjectNode) json(change)).properties().forEach(field -> json.set(field.getKey(), field.getValue()));
+
+            assertThatExceptionOfType(CheckpointException.class)
+                    .as(change)
+                    .isThrownBy(() -> config(json))
+                    .withMessageContaining("config.json")
+                    .withMessageNotContaining("\n");
+        }
+    }
+
+    @Test
+    void everyFamilyHasItsName() {
+        for (String name : Arrays.asList("gemma", "qwen2", "olmo2", "starcoder2")) {
+            assertThat(config(model(name)).family()).isEqualTo(name);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import com.google.common.primitives.ImmutableIntArray;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Tokenizers against Hugging Face's library (tokenizers.json) and SentencePiece (sentencepiece.json). */
+class TokenizerTest {
+    @TempDir
+    Path folder;
+
+    static Stream<String> names() {
+        return Goldens.read("tokenizers.json").get("tokenizers").values().stream()
+                .map(t -> t.get("name").stringValue());
+    }
+
+    private static JsonNode golden(String name) {
+        return Goldens.read("tokenizers.json").get("tokenizers").values().stream()
+                .filter(t -> t.get("name").stringValue().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private Tokenizer tokenizer(JsonNode json) {
+        Goldens.write(folder.resolve("tokenizer.json"), json);
+        Goldens.write(
+                folder.resolve("config.json"),
+                Goldens.read("models.json").get("models").get(0).get("config"));
+        try (Checkpoint checkpoint = Checkpoint.open(folder)) {
+            return checkpoint.tokenizer().orElseThrow();
+        }
+    }
+
+    private Tokenizer bytes() {
+        return tokenizer(golden("digits then bytes").get("tokenizer"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void textsBecomeTheReferencesIdsAndBack(String name) {
+        JsonNode golden = golden(name);
+        Tokenizer tokenizer = tokenizer(golden.get("tokenizer"));
+
+        for (JsonNode it : golden.get("cases")) {
+            String text = it.get("text").stringValue();
+            ImmutableIntArray ids = tokenizer.encode(text);
+            assertThat(ids).as(text).isEqualTo(Goldens.ids(it.get("ids")));
+            assertThat(tokenizer.encodePlain(text)).as(text).isEqualTo(Goldens.ids(it.get("plain")));
+            if (!text.startsWith("<|start|>")) {
+                assertThat(tokenizer.encodePrompt(text)).as(text).isEqualTo(Goldens.ids(it.get("prompt")));
+            }
+            assertThat(tokenizer.decode(ids.asList()))
+                    .isEqualTo(it.get("decoded").stringValue());
+            assertThat(tokenizer.decodeWithoutSpecials(ids.asList()))
+                    .isEqualTo(it.get("without_specials").stringValue());
+        }
+    }
+
+    @Test
+    void aPromptThatHasItsBeginningDoesNotGetAnother() {
+        Tokenizer tokenizer = tokenizer(golden("NFC, space in front, BOS").get("tokenizer"));
+
+        assertThat(tokenizer.encodePrompt("a").get(0)).isEqualTo(1);
+        assertThat(tokenizer.encodePrompt("<|start|>a")).isEqualTo(tokenizer.encode("<|start|>a"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void anyIdsBecomeTheReferencesText(String name) {
+        JsonNode golden = golden(name);
+        Tokenizer tokenizer = tokenizer(golden.get("tokenizer"));
+
+        for (JsonNode it : golden.get("decode")) {
+            List<Integer> ids = Goldens.ids(it.get("ids")).asList();
+            assertThat(tokenizer.decode(ids))
+                    .as("%s", ids)
+                    .isEqualTo(it.get("decoded").stringValue());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void sentencePieceModelsAreReadFromGguf(int index) {
+        JsonNode model = Goldens.read("sentencepiece.json").get("models").get(index);
+        GgufWriter writer = GgufCheckpointTest.metadata("llama")
+                .with("tokenizer.ggml.model", "llama")
+                .with("tokenizer.ggml.tokens", strings(model.get("tokens")))
+                .with(
+                        "tokenizer.ggml.scores",
+                        model.get("scores").values().stream()
+                                .map(JsonNode::floatValue)
+                                .toList())
+                .with(
+                        "tokenizer.ggml.token_type",
+                        Goldens.ids(model.get("types")).asList())
+                .with("tokenizer.ggml.unknown_token_id", 0)
+                .with("tokenizer.ggml.bos_token_id", 1)
+                .with("tokenizer.ggml.eos_token_id", 2)
+                .with(
+                        "tokenizer.ggml.add_space_prefix",
+                        model.get("add_space_prefix").booleanValue());
+
+        try (Checkpoint checkpoint = Checkpoint.open(writer.write(folder.resolve("sp.gguf")))) {
+            Tokenizer tokenizer = checkpoint.tokenizer().orElseThrow();
+            for (JsonNode it : model.get("cases")) {
+                String text = it.get("text").stringValue();
+                List<Integer> ids = Goldens.ids(it.get("ids")).asList();
+                assertThat(tokenizer.encode(text).asList()).as(text).isEqualTo(ids);
+                assertThat(tokenizer.decode(ids)).isEqualTo(it.get("decoded").stringValue());
+            }
+            assertThat(tokenizer.encodePrompt("a").get(0)).isEqualTo(1);
+            assertThat(checkpoint.stopIds()).containsExactly(2);
+        }
+    }
+
+    private static List<String> strings(JsonNode array) {
+        return array.values().stream().map(JsonNode::stringValue).toList();
+    }
+
+    /** The first golden tokenizer as GGUF has it. */
+    private static GgufWriter ggufBytes() {
+        JsonNode json = golden("digits then bytes").get("tokenizer");
+        String[] tokens = new String[json.get("model").get("vocab").size()];
+        json.get("model")
+                .get("vocab")
+                .properties()
+                .forEach(e -> tokens[e.getValue().intValue()] = e.getKey());
+        List<Integer> types = new ArrayList<>();
+        for (String token : tokens) {
+            types.add(token.startsWith("<|") ? 3 : 1);
+        }
+        List<String> merges = json.get("model").get("merges").values().stream()
+                .map(pair -> pair.get(0).stringValue() + " " + pair.get(1).stringValue())
+                .toList();
+        return GgufCheckpointTest.metadata("llama")
+                .with("tokenizer.ggml.model", "gpt2")
+                .with("tokenizer.ggml.pre", "smollm")
+                .with("tokenizer.ggml.tokens", List.of(tokens))
+                .with("tokenizer.ggml.token_type", types)
+                .with("tokenizer.ggml.merges", merges)
+                .with("tokenizer.ggml.eos_token_id", 0);
+    }
+
+    @Test
+    void byteLevelModelsAreReadFromGguf() {
+        try (Checkpoint checkpoint = Checkpoint.open(ggufBytes().write(folder.resolve("bytes.gguf")))) {
+            Tokenizer tokenizer = checkpoint.tokenizer().orElseThrow();
+            for (JsonNode it : golden("digits then bytes").get("cases")) {
+                String text = it.get("text").stringValue();
+                assertThat(tokenizer.encode(text)).as(text).isEqualTo(Goldens.ids(it.get("ids")));
+            }
+            assertThat(checkpoint.stopIds()).containsExactly(0);
+        }
+    }
+
+    @Test
+    void anotherWayToSplitIsRefusedWithThoseThatAreKnown() {
+        Path file = ggufBytes().with("tokenizer.ggml.pre", "klingon").write(folder.resolve("k.gguf"));
+
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThatExceptionOfType(UnsupportedModelException.class)
+                    .isThrownBy(checkpoint::tokenizer)
+                    .withMessageContaining("klingon")
+                    .withMessageContaining("smollm")
+                    .withMessageContaining("--ids");
+        }
+    }
+
+    @Test
+    void aVocabularyThatContradictsItselfIsRefused() {
+        for (Map.Entry<String, Object> change : Map.<String, Object>of(
+                        "tokenizer.ggml.token_type", List.of(1, 1),
+                        "tokenizer.ggml.merges", List.of("nospace"),
+                        "tokenizer.ggml.model", "wordpiece")
+                .entrySet()) {
+            Path file = ggufBytes().with(change.getKey(), change.getValue()).write(folder.resolve("bad.gguf"));
+            try (Checkpoint checkpoint = Checkpoint.open(file)) {
+                assertThatExceptionOfType(CheckpointException.class)
+                        .as(change.getKey())
+                        .isThrownBy(checkpoint::tokenizer)
+                        .withMessageContaining("bad.gguf");
+            }
+        }
+        Path file = ggufBytes().with("tokenizer.ggml.eos_token_id", 5000).write(folder.resolve("bad.gguf"));
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> Checkpoint.open(file))
+                .withMessageContaining("tokenizer.ggml.eos_token_id is 5000");
+    }
+
+    @Test
+    void unpairedSurrogatesAreReadAsReplacementCharacters() {
+        Tokenizer tokenizer = bytes();
+
+        assertThat(tokenizer.encode("a\uD83D b\uDE00")).isEqualTo(tokenizer.encode("a\uFFFD b\uFFFD"));
+        assertThat(tokenizer.decode(tokenizer.encode("\uD83D\uDE00").asList())).isEqualTo("\uD83D\uDE00");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a", " ", "\n", "7", "é", "日", "😀", "?!", "ab "})
+    void longRunsNeitherOverflowNorTakeForEver(String unit) {
+        String text = unit.repeat(50_000);
+        Tokenizer tokenizer = bytes();
+
+        assertThat(tokenizer.decode(tokenizer.encode(text).asList())).isEqualTo(text);
+    }
+
+    @Test
+    void longRunsWithoutSplitsAreJoinedToo() {
+        Tokenizer tokenizer = tokenizer(golden("prepended space, byte fallback").get("tokenizer"));
+        String text = "the and of ".repeat(10_000);
+
+        assertThat(tokenizer.decode(tokenizer.encode(text).asList())).isEqualTo(text);
+    }
+
+    @Test
+    void textComesAsSoonAsItsCharactersAreWhole() {
+        Tokenizer tokenizer = bytes();
+        Detokenizer detokenizer = tokenizer.detokenizer(false);
+        List<String> parts = new ArrayList<>();
+        for (int id : tokenizer.encode("a😀b").asList()) {
+            parts.add(detokenizer.accept(id));
+        }
+
+        assertThat(parts).containsExactly("a", "", "", "", "😀", "b");
+        assertThat(detokenizer.finish()).isEmpty();
+    }
+
+    @Test
+    void whatIsHeldBackComesAtTheEnd() {
+        Tokenizer tokenizer = bytes();
+        ImmutableIntArray emoji = tokenizer.encode("😀");
+        Detokenizer detokenizer = tokenizer.detokenizer(false);
+
+        assertThat(detokenizer.accept(emoji.get(0))).isEmpty();
+        assertThat(detokenizer.accept(emoji.get(1))).isEmpty();
+        assertThat(detokenizer.finish()).isEqualTo("\uFFFD");
+        assertThat(detokenizer.accept(tokenizer.encode("b").get(0))).isEqualTo("b");
+    }
+
+    @Test
+    void streamedPartsJoinToTheWhole() {
+        for (String name : names().toList()) {
+            JsonNode golden = golden(name);
+            Tokenizer tokenizer = tokenizer(golden.get("tokenizer"));
+            for (JsonNode it : golden.get("decode")) {
+                Detokenizer detokenizer = tokenizer.detokenizer(false);
+                StringBuilder text = new StringBuilder();
+                for (int id : Goldens.ids(it.get("ids")).asList()) {
+                    text.append(detokenizer.accept(id));
+                }
+                assertThat(text.append(detokenizer.finish()).toString())
+                        .isEqualTo(it.get("decoded").stringValue());
+            }
+        }
+    }
+
+    @Test
+    void tokensAndIdsAreLookedUp() {
+        Tokenizer tokenizer = bytes();
+
+        assertThat(tokenizer.specials()).containsExactly("<|end|>", "<|start|>");
+        assertThat(tokenizer.id("<|start|>")).hasValue(1);
+        assertThat(tokenizer.token(1)).isEqualTo("<|start|>");
+        assertThat(tokenizer.id("no such token")).isEmpty();
+        assertThat(tokenizer.token(-1)).isEmpty();
+        assertThat(tokenizer.token(1_000_000)).isEmpty();
+        assertThat(tokenizer.size()).isEqualTo(420);
+    }
+
+    @Test
+    void partsThatAreNotSupportedAreNamed() {
+        for (Map.Entry<String, String> change : Map.of(
+                        "model", "{\"type\": \"Unigram\", \"vocab\": []}",
+                        "normalizer", "{\"type\": \"BertNormalizer\"}",
+                        "pre_tokenizer", "{\"type\": \"BertPreTokenizer\"}",
+                        "decoder", "{\"type\": \"WordPiece\"}")
+                .entrySet()) {
+            ObjectNode json = (ObjectNode) golden("digits then bytes").get("tokenizer");
+            json.set(change.getKey(), JsonMapper.shared().readTree(change.getValue()));
+            String type = json.get(change.getKey()).get("type").stringValue();
+
+            assertThatExceptionOfType(UnsupportedModelException.class)
+                    .isThrownBy(() -> tokenizer(json))
+                    .withMessageContaining("tokenizer.json")
+                    .withMessageContaining(type);
+        }
+    }
+
+    @Test
+    void damagedVocabulariesAreRefused() {
+        for (String model : List.of(
+                "{\"vocab\": {\"a\": -1}, \"merges\": []}",
+                "{\"vocab\": {\"a\": 2000000000}, \"merges\": []}",
+                "{\"vocab\": {\"a\": \"b\"}, \"merges\": []}",
+                "{\"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
+                "{\"vocab\": {\"a\": 0}, \"merges\": [5]}",
+                "{\"vocab\": {\"a\": 0}, \"merges\": {}}",
+                "{\"merges\": []}")) {
+            ObjectNode json = (ObjectNode) golden("digits then bytes").get("tokenizer");
+            json.set("model", JsonMapper.shared().readTree(model));
+
+            assertThatExceptionOfType(CheckpointException.class)
+                    .as(model)
+                    .isThrownBy(() -> tokenizer(json))
+                    .withMessageContaining("tokenizer.json");
+        }
+    }
+}
