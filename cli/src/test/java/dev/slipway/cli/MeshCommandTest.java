@@ -155,7 +155,7 @@ class MeshCommandTest {
         assertThat(slipway("mesh", "none.json")).isEqualTo(1);
         assertThat(err.toString())
                 .contains("did you mean v5e-8, v5e-16, v5e-4?")
-                .contains("(data=3, model=3) multiplies to 9, but there are 8 devices of v5e-8")
+                .contains("(data=3, model=3) multiplies to 9, but v5e-8 has 8 devices")
                 .contains("no such file: none.json")
                 .doesNotContain("\tat ");
     }

@@ -88,7 +88,7 @@ class MeshTest {
     void aProductThatIsNotTheDevicesIsNamedWithAxesAndCount() {
         assertThatThrownBy(() -> Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(AXES, 4, 4)))
                 .isInstanceOf(MeshShapeException.class)
-                .hasMessage("(data=4, model=4) multiplies to 16, but there are 8 devices of v5e-8");
+                .hasMessage("(data=4, model=4) multiplies to 16, but v5e-8 has 8 devices");
     }
 
     @Test
@@ -96,8 +96,8 @@ class MeshTest {
         assertThatThrownBy(() -> Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(AXES, -1, 3)))
                 .isInstanceOf(MeshShapeException.class)
                 .hasMessage(
-                        "Axis \"data\" is -1, but 8 devices of v5e-8 do not divide by the product 3 of the other sizes"
-                                + " in (data=-1, model=3)");
+                        "Axis \"data\" is -1 in (data=-1, model=3), but v5e-8 has 8 devices, and 8 does not divide by"
+                                + " the product 3 of the other sizes");
     }
 
     @Test
@@ -121,7 +121,7 @@ class MeshTest {
         assertThatThrownBy(() -> Mesh.reshapeDevices(
                         Topologies.resolve("v5e-4", 2), MeshSpec.hybrid(AXES, List.of(8, 1), List.of(1, 1))))
                 .isInstanceOf(MeshShapeException.class)
-                .hasMessage("(data=8, model=1) multiplies to 8, but there are 4 devices of one slice of v5e-4 (ici)");
+                .hasMessage("(data=8, model=1) multiplies to 8, but one slice of v5e-4 has 4 devices (ici)");
     }
 
     @Test
@@ -132,7 +132,7 @@ class MeshTest {
         assertThatThrownBy(() -> MeshSpec.of(List.of("data"), 2, 4))
                 .isInstanceOf(MeshAxisException.class)
                 .hasMessageContaining("2 sizes")
-                .hasMessageContaining("1 axis names");
+                .hasMessageContaining("1 axis name [data]");
     }
 
     @Test

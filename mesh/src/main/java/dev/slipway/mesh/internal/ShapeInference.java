@@ -8,6 +8,7 @@ import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -26,18 +27,27 @@ public final class ShapeInference {
             case MeshShape.Plain(List<Integer> sizes)
             when sizes.isEmpty() -> new MeshShape.Plain(MeshSpec.onFirstAxis(topology.deviceCount(), axes.size()));
             case MeshShape.Plain(List<Integer> sizes) ->
-                new MeshShape.Plain(fit(axes, sizes, topology.deviceCount(), "devices of " + describe(topology)));
+                new MeshShape.Plain(fit(
+                        axes,
+                        sizes,
+                        topology.deviceCount(),
+                        () -> describe(topology) + " has " + count(topology.deviceCount(), "device")));
             case MeshShape.Hybrid hybrid -> {
-                int slices = granules(hybrid, topology);
-                int perSlice = topology.deviceCount() / slices;
-                String unit = slices == topology.slices() ? "slice" : "host";
+                int parts = granules(hybrid, topology);
+                int perPart = topology.deviceCount() / parts;
+                String part = parts == topology.slices() ? "slice" : "host";
                 yield new MeshShape.Hybrid(
                         fit(
                                 axes,
                                 hybrid.ici(),
-                                perSlice,
-                                "devices of one " + unit + " of " + topology.name() + " (ici)"),
-                        fit(axes, hybrid.dcn(), slices, unit + "s of " + topology.name() + " (dcn)"));
+                                perPart,
+                                () -> "one " + part + " of " + topology.name() + " has " + count(perPart, "device")
+                                        + " (ici)"),
+                        fit(
+                                axes,
+                                hybrid.dcn(),
+                                parts,
+                                () -> topology.name() + " was given " + count(parts, part) + " (dcn)"));
             }
         };
     }
@@ -56,34 +66,34 @@ public final class ShapeInference {
         return topology.slices();
     }
 
-    private static List<Integer> fit(List<String> axes, List<Integer> sizes, int count, String counted) {
+    private static List<Integer> fit(List<String> axes, List<Integer> sizes, int count, Supplier<String> fact) {
         int hole = -1;
         for (int i = 0; i < sizes.size(); i++) {
             int size = sizes.get(i);
             if (size == -1) {
                 if (hole >= 0) {
                     throw new MeshShapeException("Axes \"" + axes.get(hole) + "\" and \"" + axes.get(i)
-                            + "\" are both -1 in " + describe(axes, sizes) + ": only one of them can be inferred from "
-                            + count + " " + counted);
+                            + "\" are both -1 in " + describe(axes, sizes) + ": only one can be inferred, and "
+                            + fact.get());
                 }
                 hole = i;
             } else if (size < 1) {
                 throw new MeshShapeException("Axis \"" + axes.get(i) + "\" has size " + size + " in "
-                        + describe(axes, sizes) + ": a size is at least 1, or -1 to be inferred from " + count + " "
-                        + counted);
+                        + describe(axes, sizes) + ": a size is at least 1, or -1 to be inferred, and " + fact.get());
             }
         }
         long product = product(sizes);
         if (hole < 0) {
             if (product != count) {
-                throw new MeshShapeException(describe(axes, sizes) + " multiplies to " + product + ", but there are "
-                        + count + " " + counted);
+                throw new MeshShapeException(
+                        describe(axes, sizes) + " multiplies to " + product + ", but " + fact.get());
             }
             return sizes;
         }
         if (count % product != 0) {
-            throw new MeshShapeException("Axis \"" + axes.get(hole) + "\" is -1, but " + count + " " + counted
-                    + " do not divide by the product " + product + " of the other sizes in " + describe(axes, sizes));
+            throw new MeshShapeException("Axis \"" + axes.get(hole) + "\" is -1 in " + describe(axes, sizes) + ", but "
+                    + fact.get() + ", and " + count + " does not divide by the product " + product
+                    + " of the other sizes");
         }
         List<Integer> filled = new ArrayList<>(sizes);
         filled.set(hole, (int) (count / product));
@@ -99,6 +109,10 @@ public final class ShapeInference {
             }
         }
         return product;
+    }
+
+    private static String count(int number, String unit) {
+        return number + " " + unit + (number == 1 ? "" : "s");
     }
 
     private static String describe(Topology topology) {

@@ -54,7 +54,7 @@ public final class TopologyNames {
      */
     public Topology catalogued(String name, int slices) {
         if (!catalogued().contains(name)) {
-            throw new UnknownTopologyException(name, nearest(name.strip(), match(name.toLowerCase(Locale.ROOT))));
+            throw new UnknownTopologyException(name, nearest(name.strip(), match(normal(name))));
         }
         return resolve(name, slices);
     }
@@ -65,17 +65,16 @@ public final class TopologyNames {
      * @throws UnknownTopologyException if no machine has this name
      */
     public Topology resolve(String name, int slices) {
-        String text = name.strip().toLowerCase(Locale.ROOT);
-        String machine = catalogue.machines().get(text);
-        if (machine != null) {
-            text = machine;
-        }
-        if (text.startsWith("tpu-")) {
-            text = text.substring("tpu-".length());
-        }
-        Optional<Match> match = match(text);
+        Optional<Match> match = match(normal(name));
         return match.flatMap(m -> build(m, slices))
                 .orElseThrow(() -> new UnknownTopologyException(name, nearest(name.strip(), match)));
+    }
+
+    /** A name as it is looked up: in lower case, machine types replaced by what they stand for, without {@code tpu-}. */
+    private String normal(String name) {
+        String text = name.strip().toLowerCase(Locale.ROOT);
+        String known = catalogue.machines().getOrDefault(text, text);
+        return known.startsWith("tpu-") ? known.substring("tpu-".length()) : known;
     }
 
     /** A chip and what follows its name, as in {@code v5e} and {@code -16}. */
