@@ -6,7 +6,8 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module dev.slipway.bench {
     requires static transitive org.jspecify;
+    requires dev.slipway.aot;
+    requires dev.slipway.checkpoint;
     requires dev.slipway.cli;
-    requires dev.slipway.mesh;
     requires jmh.core;
 }
