@@ -2,7 +2,7 @@
 package dev.slipway.cli;
 
 /** A file of requests that is not one. */
-public final class BatchException extends IllegalArgumentException {
+final class BatchException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
     BatchException(String message) {

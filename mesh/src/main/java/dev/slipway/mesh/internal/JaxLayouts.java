@@ -42,8 +42,8 @@ final class JaxLayouts {
      */
     static Layout create(
             DeviceGroup devices, int[] shape, boolean allowSplit, boolean contiguousSubmeshes, List<String> axes) {
-        if (product(shape) != devices.size()) {
-            throw new MeshShapeException(Torus.describe(axes, shape) + " multiplies to " + product(shape)
+        if (Sizes.product(shape) != devices.size()) {
+            throw new MeshShapeException(Sizes.describe(axes, shape) + " multiplies to " + Sizes.product(shape)
                     + ", but there are " + devices.size() + " devices");
         }
         int[] table = bySmallSliceTable(devices, shape);
@@ -107,25 +107,14 @@ final class JaxLayouts {
     }
 
     private static Torus keepHostsTogether(Torus torus, int[] shape, List<String> axes) {
-        Map<List<Integer>, int[]> rules = CONTIGUOUS.getOrDefault(list(torus.dims()), Map.of());
-        int[] order = rules.get(list(IntStream.of(shape).filter(s -> s != 1).toArray()));
+        Map<List<Integer>, int[]> rules = CONTIGUOUS.getOrDefault(Sizes.list(torus.dims()), Map.of());
+        int[] order =
+                rules.get(Sizes.list(IntStream.of(shape).filter(s -> s != 1).toArray()));
         if (order == null) {
             throw new DeviceLayoutException("Contiguous submeshes of the torus " + Arrays.toString(torus.dims())
-                    + " are only known for " + rules.keySet() + ", not for " + Torus.describe(axes, shape));
+                    + " are only known for " + rules.keySet() + ", not for " + Sizes.describe(axes, shape));
         }
         int[] dims = IntStream.of(order).map(i -> torus.dims()[i]).toArray();
         return new Torus(dims, Transposition.apply(torus.grid(), torus.dims(), order));
-    }
-
-    private static List<Integer> list(int[] values) {
-        return IntStream.of(values).boxed().toList();
-    }
-
-    static long product(int[] shape) {
-        long product = 1;
-        for (int size : shape) {
-            product = Math.min(product * size, Integer.MAX_VALUE);
-        }
-        return product;
     }
 }

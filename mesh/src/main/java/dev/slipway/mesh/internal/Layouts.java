@@ -39,7 +39,7 @@ public final class Layouts {
             case MeshShape.Hybrid h -> h;
             case MeshShape.Plain(List<Integer> sizes) -> slicesOutermost(topology, sizes, axes);
         };
-        int[] ici = array(hybrid.ici());
+        int[] ici = Sizes.array(hybrid.ici());
         return layOutGranules(
                 topology, ShapeInference.granules(hybrid, topology), hybrid, group -> standard(group, ici, axes));
     }
@@ -72,12 +72,12 @@ public final class Layouts {
                     + " (one slice) carry no slice index: take hosts as granules, or a plain shape");
         }
         int granules = processIsGranule ? topology.hostCount() : topology.slices();
-        int[] dcn = array(shape.dcn());
-        if (JaxLayouts.product(dcn) != granules) {
-            throw new MeshShapeException(Torus.describe(axes, dcn) + " (dcn) multiplies to " + JaxLayouts.product(dcn)
+        int[] dcn = Sizes.array(shape.dcn());
+        if (Sizes.product(dcn) != granules) {
+            throw new MeshShapeException(Sizes.describe(axes, dcn) + " (dcn) multiplies to " + Sizes.product(dcn)
                     + ", but there are " + granules + (processIsGranule ? " hosts" : " slices"));
         }
-        int[] ici = array(shape.ici());
+        int[] ici = Sizes.array(shape.ici());
         return layOutGranules(
                 topology, granules, shape, group -> JaxLayouts.create(group, ici, allowSplit, false, axes));
     }
@@ -88,22 +88,22 @@ public final class Layouts {
         for (int axis = 0; axis < sizes.size(); axis++) {
             int size = sizes.get(axis);
             if (size % slices == 0) {
-                int[] ici = array(sizes);
+                int[] ici = Sizes.array(sizes);
                 int[] dcn = new int[ici.length];
                 Arrays.fill(dcn, 1);
                 ici[axis] /= slices;
                 dcn[axis] = slices;
-                return new MeshShape.Hybrid(list(ici), list(dcn));
+                return new MeshShape.Hybrid(Sizes.list(ici), Sizes.list(dcn));
             }
             if (size != 1) {
                 throw new MeshShapeException("Axis \"" + axes.get(axis) + "\" has size " + size + " in "
-                        + ShapeInference.describe(axes, sizes) + ", which is no multiple of the " + slices
+                        + Sizes.describe(axes, sizes) + ", which is no multiple of the " + slices
                         + " slices of "
                         + topology.name() + ": the first axis that is not 1 must be one, or give ici and dcn sizes");
             }
         }
-        throw new MeshShapeException(ShapeInference.describe(axes, sizes) + " has no axis for the " + slices
-                + " slices of " + topology.name());
+        throw new MeshShapeException(
+                Sizes.describe(axes, sizes) + " has no axis for the " + slices + " slices of " + topology.name());
     }
 
     /** AXLearn's {@code build_standard_mesh}: rings where it has them, else JAX's order with splitting. */
@@ -170,13 +170,5 @@ public final class Layouts {
             axes[2 * axis + 1] = rank + axis;
         }
         return Layout.of(Transposition.apply(blocks, dims, axes), first.rule(), first.assignment());
-    }
-
-    private static int[] array(List<Integer> values) {
-        return values.stream().mapToInt(Integer::intValue).toArray();
-    }
-
-    private static List<Integer> list(int[] values) {
-        return IntStream.of(values).boxed().toList();
     }
 }

@@ -9,8 +9,6 @@ import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /** Works out the sizes of a mesh's axes. */
 public final class ShapeInference {
@@ -73,42 +71,41 @@ public final class ShapeInference {
             if (size == -1) {
                 if (hole >= 0) {
                     throw new MeshShapeException("Axes \"" + axes.get(hole) + "\" and \"" + axes.get(i)
-                            + "\" are both -1 in " + describe(axes, sizes) + ": only one can be inferred, and "
+                            + "\" are both -1 in " + Sizes.describe(axes, sizes) + ": only one can be inferred, and "
                             + fact.get());
                 }
                 hole = i;
             } else if (size < 1) {
-                throw new MeshShapeException("Axis \"" + axes.get(i) + "\" has size " + size + " in "
-                        + describe(axes, sizes) + ": a size is at least 1, or -1 to be inferred, and " + fact.get());
+                throw new MeshShapeException(
+                        "Axis \"" + axes.get(i) + "\" has size " + size + " in " + Sizes.describe(axes, sizes)
+                                + ": a size is at least 1, or -1 to be inferred, and " + fact.get());
             }
         }
         long product = product(sizes);
         if (hole < 0) {
             if (product != count) {
                 throw new MeshShapeException(
-                        describe(axes, sizes) + " multiplies to " + product + ", but " + fact.get());
+                        Sizes.describe(axes, sizes) + " multiplies to " + product + ", but " + fact.get());
             }
             return sizes;
         }
         if (count % product != 0) {
-            throw new MeshShapeException("Axis \"" + axes.get(hole) + "\" is -1 in " + describe(axes, sizes) + ", but "
-                    + fact.get() + ", and " + count + " does not divide by the product " + product
-                    + " of the other sizes");
+            throw new MeshShapeException(
+                    "Axis \"" + axes.get(hole) + "\" is -1 in " + Sizes.describe(axes, sizes) + ", but "
+                            + fact.get() + ", and " + count + " does not divide by the product " + product
+                            + " of the other sizes");
         }
         List<Integer> filled = new ArrayList<>(sizes);
         filled.set(hole, (int) (count / product));
         return List.copyOf(filled);
     }
 
-    /** The product of the sizes that are given; saturates rather than overflows. */
+    /** The product of the sizes that are given. */
     private static long product(List<Integer> sizes) {
-        long product = 1;
-        for (int size : sizes) {
-            if (size != -1) {
-                product = Math.min(product * size, Integer.MAX_VALUE);
-            }
-        }
-        return product;
+        return Sizes.product(sizes.stream()
+                .filter(size -> size != -1)
+                .mapToInt(Integer::intValue)
+                .toArray());
     }
 
     private static String count(int number, String unit) {
@@ -117,11 +114,5 @@ public final class ShapeInference {
 
     private static String describe(Topology topology) {
         return topology.slices() == 1 ? topology.name() : topology.name() + " x " + topology.slices() + " slices";
-    }
-
-    static String describe(List<String> axes, List<Integer> sizes) {
-        return IntStream.range(0, sizes.size())
-                .mapToObj(i -> axes.get(i) + "=" + sizes.get(i))
-                .collect(Collectors.joining(", ", "(", ")"));
     }
 }

@@ -93,7 +93,7 @@ final class Torus {
         if (whole == null) {
             if (!allowSplit) {
                 throw new DeviceLayoutException("No logical axis may split a physical one, and "
-                        + describe(axes, shape) + " is not made of whole axes of the torus "
+                        + Sizes.describe(axes, shape) + " is not made of whole axes of the torus "
                         + Arrays.toString(dims) + ": allow splitting");
             }
             return split(shape, axes);
@@ -122,7 +122,7 @@ final class Torus {
             assignment = assignSplit(shape, Factors::of);
         }
         if (assignment == null) {
-            throw new DeviceLayoutException(describe(axes, shape) + " cannot be laid on the torus "
+            throw new DeviceLayoutException(Sizes.describe(axes, shape) + " cannot be laid on the torus "
                     + Arrays.toString(dims) + ": some axis is not a product of factors that are left");
         }
         int physical = dims.length;
@@ -266,12 +266,6 @@ final class Torus {
     }
 
     private static List<List<Integer>> toLists(int[][] matrix) {
-        return Arrays.stream(matrix)
-                .map(row -> IntStream.of(row).boxed().toList())
-                .toList();
-    }
-
-    static String describe(List<String> axes, int[] shape) {
-        return ShapeInference.describe(axes, IntStream.of(shape).boxed().toList());
+        return Arrays.stream(matrix).map(Sizes::list).toList();
     }
 }
