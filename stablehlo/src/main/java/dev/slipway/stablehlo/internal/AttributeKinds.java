@@ -23,6 +23,7 @@ import dev.slipway.stablehlo.Precision;
 import dev.slipway.stablehlo.PropagationDirection;
 import dev.slipway.stablehlo.RaggedDotDimensionNumbers;
 import dev.slipway.stablehlo.ResultAccuracy;
+import dev.slipway.stablehlo.ResultAccuracyMode;
 import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.RngDistribution;
 import dev.slipway.stablehlo.ScatterDimensionNumbers;
@@ -71,6 +72,8 @@ final class AttributeKinds {
             case "Unit" -> value instanceof Attribute.Unit ? null : "must be the unit attribute";
             case "F32" ->
                 value instanceof Attribute.Real real && real.type() == FloatType.F32 ? null : "must be a 32-bit float";
+            case "F64" ->
+                value instanceof Attribute.Real real && real.type() == FloatType.F64 ? null : "must be a 64-bit float";
             case "String", "SymbolName" -> value instanceof Attribute.Text ? null : "must be a string";
             case "SymbolRef" ->
                 value instanceof Attribute.SymbolRef ref && ref.nested().isEmpty() ? null : "must name a symbol";
@@ -118,8 +121,20 @@ final class AttributeKinds {
                                         && dense.type().element().equals(ElementType.I64))
                         ? null
                         : "must be a constant of 64-bit integers, or axes of a mesh";
+            case "ResultAccuracy" ->
+                !(value instanceof ResultAccuracy accuracy) ? "must be a result_accuracy" : accuracyProblem(accuracy);
             default -> structOf(kind).isInstance(value) ? null : "must be a " + kind;
         };
+    }
+
+    private static @Nullable String accuracyProblem(ResultAccuracy accuracy) {
+        if (accuracy.atol() < 0 || accuracy.rtol() < 0 || accuracy.ulps() < 0) {
+            return "must have no negative tolerance";
+        }
+        boolean zero = accuracy.atol() == 0 && accuracy.rtol() == 0 && accuracy.ulps() == 0;
+        return zero || accuracy.mode() == ResultAccuracyMode.TOLERANCE
+                ? null
+                : "must have no tolerances in the mode " + accuracy.mode().name();
     }
 
     private static Class<? extends Attribute> structOf(String kind) {
@@ -140,7 +155,6 @@ final class AttributeKinds {
             case "ConvDimensionNumbers" -> ConvDimensionNumbers.class;
             case "DotAlgorithm" -> DotAlgorithm.class;
             case "ChannelHandle" -> ChannelHandle.class;
-            case "ResultAccuracy" -> ResultAccuracy.class;
             case "Mesh" -> DeviceMesh.class;
             case "Sharding" -> TensorSharding.class;
             case "Shardings" -> Shardy.PerValue.class;

@@ -13,6 +13,7 @@ import dev.slipway.stablehlo.Location;
 import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
+import dev.slipway.stablehlo.TypeExtensions;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -258,7 +259,19 @@ final class AttributeParser {
         return new Type.Function(inputs, resultTypes());
     }
 
+    private void checkBounds(TensorType type, TypeExtensions extensions, int start) {
+        if (extensions.bounds().length() != type.rank()) {
+            throw in.errorAt("the number of bounds must be that of the dimensions, got " + type, start);
+        }
+        for (int d = 0; d < type.rank(); d++) {
+            if (!type.isDynamic(d) && extensions.bounds().get(d) != TensorType.DYNAMIC) {
+                throw in.errorAt("a static dimension cannot have a bound, got " + type, start);
+            }
+        }
+    }
+
     private Type tensor() {
+        int start = in.at;
         in.expect('<');
         if (in.accept('*')) {
             in.expect('x');
@@ -270,7 +283,11 @@ final class AttributeParser {
         ElementType element = elementType();
         Attribute encoding = in.accept(',') ? attribute() : null;
         in.expect('>');
-        return new TensorType(element, shape, encoding);
+        TensorType type = new TensorType(element, shape, encoding);
+        if (encoding instanceof TypeExtensions extensions) {
+            checkBounds(type, extensions, start);
+        }
+        return type;
     }
 
     /** {@code 2x?x3x}; may be empty. */
@@ -348,10 +365,18 @@ final class AttributeParser {
                     } while (in.accept(','));
                 }
                 in.expect('>');
+                for (Type each : types) {
+                    if (!(each instanceof TensorType)) {
+                        throw in.errorAt("a future holds ranked tensors, not " + each, start);
+                    }
+                }
                 yield new Type.Future(types);
             }
             case "quant.uniform" -> quantized();
             default -> {
+                if (name.startsWith("stablehlo.") || name.startsWith("chlo.") || name.startsWith("sdy.")) {
+                    throw in.errorAt("no type is called !" + name, start);
+                }
                 if (name.indexOf('.') < 0 && in.here() != '<') {
                     yield (Type) alias("!" + name, this::type);
                 }
@@ -373,7 +398,7 @@ final class AttributeParser {
         if (parsed == null || parsed.width() > 32) {
             throw in.errorAt("expected an integer storage type of at most 32 bits", start);
         }
-        IntegerType storage = unsigned ? IntegerType.unsigned(parsed.width()) : IntegerType.of(parsed.width());
+        IntegerType storage = unsigned ? IntegerType.unsigned(parsed.width()) : parsed;
         long min = QuantizedType.defaultMin(storage);
         long max = QuantizedType.defaultMax(storage);
         if (in.accept('<')) {
@@ -436,7 +461,7 @@ final class AttributeParser {
             int start, FloatType expressed, long min, long max, ImmutableDoubleArray scales, ImmutableLongArray zeros) {
         for (int i = 0; i < scales.length(); i++) {
             double narrowed = Floats.toDouble(Floats.fromDouble(scales.get(i), expressed), expressed);
-            if (!(narrowed > 0) || Double.isInfinite(narrowed)) {
+            if (scales.get(i) < Floats.toDouble(1, expressed) || Double.isInfinite(narrowed)) {
                 throw in.errorAt("the scale " + scales.get(i) + " is out of range for " + expressed, start);
             }
             if (zeros.get(i) < min || zeros.get(i) > max) {

@@ -167,11 +167,12 @@ public final class AttributePrinter {
 
     private void quantized(QuantizedType type) {
         out.append("!quant.uniform<");
-        if (type.storage().isUnsigned()) {
-            out.append('u').append(type.storage().width());
-        } else {
-            out.append('i').append(type.storage().width());
+        switch (type.storage().signedness()) {
+            case UNSIGNED -> out.append('u');
+            case SIGNED -> out.append("si");
+            case SIGNLESS -> out.append('i');
         }
+        out.append(type.storage().width());
         if (type.storageMin() != QuantizedType.defaultMin(type.storage())
                 || type.storageMax() != QuantizedType.defaultMax(type.storage())) {
             out.append('<')

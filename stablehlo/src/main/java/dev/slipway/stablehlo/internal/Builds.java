@@ -39,7 +39,7 @@ public final class Builds {
             List<Region> regions,
             @Nullable List<? extends Type> resultTypes,
             Location location) {
-        Draft draft = new Draft(definition, operands, attributes, regions, resultTypes, _ -> null);
+        Draft draft = new Draft(definition, operands, attributes, regions, resultTypes, Draft.NO_SYMBOLS);
         try {
             return new Operation(definition, operands, attributes, regions, Checker.check(draft), location);
         } catch (Violation violation) {
@@ -55,7 +55,8 @@ public final class Builds {
     /** The type of a product with a result of an element type. */
     public static TensorType dotType(Value lhs, Value rhs, DotDimensionNumbers numbers, ElementType element) {
         OpDefinition definition = Registry.get(OpTable.STABLEHLO_DOT_GENERAL);
-        Draft draft = new Draft(definition, List.of(lhs, rhs), Attribute.Dictionary.EMPTY, List.of(), null, _ -> null);
+        Draft draft =
+                new Draft(definition, List.of(lhs, rhs), Attribute.Dictionary.EMPTY, List.of(), null, Draft.NO_SYMBOLS);
         try {
             return DotRules.dotShape(draft, numbers).withElement(element);
         } catch (Violation violation) {

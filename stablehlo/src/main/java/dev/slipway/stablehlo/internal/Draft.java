@@ -38,6 +38,14 @@ record Draft(
                 symbols);
     }
 
+    /** The symbols of no module: an operation that is being built does not know its module yet. */
+    static final Function<String, @Nullable Operation> NO_SYMBOLS = _ -> null;
+
+    /** Whether the symbols of the module are known. */
+    boolean hasSymbols() {
+        return !symbols.equals(NO_SYMBOLS);
+    }
+
     Type type(int operand) {
         return operands.get(operand).type();
     }

@@ -187,7 +187,7 @@ public final class Parser {
         if (results == null) {
             try {
                 results = Rules.apply(
-                        new Draft(state.definition, state.operands, dictionary, state.regions, null, _ -> null));
+                        new Draft(state.definition, state.operands, dictionary, state.regions, null, Draft.NO_SYMBOLS));
             } catch (Violation violation) {
                 throw in.errorAt(state.definition.name() + ": " + violation.getMessage(), state.start);
             } catch (IndexOutOfBoundsException | ClassCastException _) {

@@ -8,6 +8,7 @@ import dev.slipway.stablehlo.BlockArgument;
 import dev.slipway.stablehlo.DenseElements;
 import dev.slipway.stablehlo.DotDimensionNumbers;
 import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.FloatType;
 import dev.slipway.stablehlo.IntegerType;
 import dev.slipway.stablehlo.Location;
 import dev.slipway.stablehlo.OpDefinition;
@@ -163,6 +164,9 @@ final class PrettyParser {
             case "I32", "I32>=0", "I32>0", "CustomCallApiVersion" -> typed(ElementType.I32);
             case "UI64" -> typed(ElementType.UI64);
             case "UI32" -> typed(ElementType.UI32);
+            case "F64" ->
+                new Attribute.Real(
+                        Double.doubleToRawLongBits(attributes.number().toDouble()), FloatType.F64);
             case "Bool" -> Attribute.of(bool());
             case "String" -> Attribute.of(in.string());
             case "SymbolName" -> Attribute.of(attributes.symbolName());

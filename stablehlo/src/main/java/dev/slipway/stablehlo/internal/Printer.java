@@ -329,6 +329,7 @@ public final class Printer {
         switch (value) {
             case Attribute.Int integer
             when !kind.equals("Elements") -> attributes.integer(integer.value(), integer.type());
+            case Attribute.Real real when kind.equals("F64") -> Floats.print(out, real.bits(), real.type());
             case Attribute.IntArray array -> {
                 out.append('[');
                 for (int i = 0; i < array.values().length(); i++) {

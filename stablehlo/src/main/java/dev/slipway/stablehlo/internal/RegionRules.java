@@ -5,7 +5,6 @@ import com.google.common.primitives.ImmutableLongArray;
 import dev.slipway.stablehlo.Block;
 import dev.slipway.stablehlo.BlockArgument;
 import dev.slipway.stablehlo.ComplexType;
-import dev.slipway.stablehlo.DenseElements;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.FloatType;
 import dev.slipway.stablehlo.IntegerType;
@@ -200,7 +199,7 @@ final class RegionRules {
                 "argument " + index + " of the reducer does not fit the shape that is left, got " + argument);
     }
 
-    private static boolean sameButPrecision(Type left, Type right) {
+    static boolean sameButPrecision(Type left, Type right) {
         if (!Types.compatibleShapes(left, right) || !(left instanceof TensorType) || !(right instanceof TensorType)) {
             return false;
         }
@@ -242,7 +241,7 @@ final class RegionRules {
         long k = draft.integer("k");
         Violation.check(k >= 0, "k must not be negative, got " + k);
         if (!(draft.type(0) instanceof TensorType operand)) {
-            throw new Violation("operand must be ranked, got " + draft.type(0));
+            return List.of(draft.type(0), new Type.UnrankedTensor(ElementType.I32));
         }
         Violation.check(operand.rank() >= 1, "operand must have one dimension at least, got " + operand);
         int last = operand.rank() - 1;
@@ -253,17 +252,5 @@ final class RegionRules {
         long[] shape = operand.shape().toArray();
         shape[last] = k;
         return List.of(TensorType.of(operand.element(), shape), TensorType.of(ElementType.I32, shape));
-    }
-
-    static long[][] pairs(DenseElements padding) {
-        Violation.check(
-                padding.type().rank() == 2 && padding.type().dim(1) == 2,
-                "padding must have the shape [N, 2], got " + padding.type());
-        long[] values = padding.toLongs();
-        long[][] pairs = new long[values.length / 2][];
-        for (int i = 0; i < pairs.length; i++) {
-            pairs[i] = new long[] {values[2 * i], values[2 * i + 1]};
-        }
-        return pairs;
     }
 }

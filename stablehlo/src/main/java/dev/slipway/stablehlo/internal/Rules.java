@@ -3,7 +3,9 @@ package dev.slipway.stablehlo.internal;
 
 import dev.slipway.stablehlo.Attribute;
 import dev.slipway.stablehlo.DenseElements;
+import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.OpDefinition.Trait;
+import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
 import dev.slipway.stablehlo.Value;
 import java.util.List;
@@ -57,6 +59,56 @@ final class Rules {
             case OpTable.STABLEHLO_RNG_BIT_GENERATOR -> RegionRules.rngBitGenerator(draft);
             case OpTable.STABLEHLO_OPTIMIZATION_BARRIER, OpTable.SDY_MANUAL_COMPUTATION -> operandTypesOrNull(draft);
             case OpTable.CHLO_TOP_K -> RegionRules.topK(draft);
+            case OpTable.CHLO_SCAN -> ChloRules.scan(draft);
+            case OpTable.CHLO_RAGGED_DOT -> DotRules.raggedDot(draft);
+            case OpTable.CHLO_CONSTANT_LIKE -> ChloRules.constantLike(draft);
+            case OpTable.CHLO_BROADCAST_SELECT -> ChloRules.broadcastSelect(draft);
+            case OpTable.CHLO_BROADCAST_COMPARE, OpTable.CHLO_BROADCAST_COMPLEX -> ChloRules.broadcastBinary(draft);
+            case OpTable.STABLEHLO_DOT -> DotRules.dot(draft);
+            case OpTable.STABLEHLO_CONVOLUTION -> WindowRules.convolution(draft);
+            case OpTable.STABLEHLO_DYNAMIC_CONV -> WindowRules.dynamicConv(draft);
+            case OpTable.STABLEHLO_SELECT_AND_SCATTER -> WindowRules.selectAndScatter(draft);
+            case OpTable.STABLEHLO_ALL_GATHER -> CollectiveRules.allGather(draft);
+            case OpTable.STABLEHLO_ALL_REDUCE -> CollectiveRules.allReduce(draft);
+            case OpTable.STABLEHLO_ALL_TO_ALL -> CollectiveRules.allToAll(draft);
+            case OpTable.STABLEHLO_REDUCE_SCATTER -> CollectiveRules.reduceScatter(draft);
+            case OpTable.STABLEHLO_COLLECTIVE_BROADCAST -> CollectiveRules.collectiveBroadcast(draft);
+            case OpTable.STABLEHLO_COLLECTIVE_PERMUTE -> CollectiveRules.collectivePermute(draft);
+            case OpTable.STABLEHLO_COLLECTIVE_REDUCE -> CollectiveRules.collectiveReduce(draft);
+            case OpTable.STABLEHLO_INFEED -> CollectiveRules.infeed(draft);
+            case OpTable.STABLEHLO_SEND -> CollectiveRules.send(draft);
+            case OpTable.STABLEHLO_RECV -> CollectiveRules.recv(draft);
+            case OpTable.STABLEHLO_OUTFEED, OpTable.STABLEHLO_AFTER_ALL, OpTable.STABLEHLO_CREATE_TOKEN ->
+                List.of(Type.Token.INSTANCE);
+            case OpTable.STABLEHLO_REPLICA_ID, OpTable.STABLEHLO_PARTITION_ID ->
+                List.of(TensorType.of(ElementType.UI32));
+            case OpTable.STABLEHLO_BATCH_NORM_GRAD -> MiscRules.batchNorm(draft, List.of(0, 4), true);
+            case OpTable.STABLEHLO_BATCH_NORM_INFERENCE -> MiscRules.batchNorm(draft, List.of(0), false);
+            case OpTable.STABLEHLO_BATCH_NORM_TRAINING -> MiscRules.batchNorm(draft, List.of(0), true);
+            case OpTable.STABLEHLO_BROADCAST -> MiscRules.broadcast(draft);
+            case OpTable.STABLEHLO_CHOLESKY -> MiscRules.cholesky(draft);
+            case OpTable.STABLEHLO_TRIANGULAR_SOLVE -> MiscRules.triangularSolve(draft);
+            case OpTable.STABLEHLO_FFT -> MiscRules.fft(draft);
+            case OpTable.STABLEHLO_GET_TUPLE_ELEMENT -> MiscRules.getTupleElement(draft);
+            case OpTable.STABLEHLO_TUPLE -> List.of(new Type.Tuple(types(draft)));
+            case OpTable.STABLEHLO_MAP -> MiscRules.map(draft);
+            case OpTable.STABLEHLO_RNG -> MiscRules.rng(draft);
+            case OpTable.STABLEHLO_SET_DIMENSION_SIZE -> MiscRules.setDimensionSize(draft);
+            case OpTable.STABLEHLO_UNIFORM_DEQUANTIZE -> MiscRules.uniformDequantize(draft);
+            case OpTable.STABLEHLO_UNIFORM_QUANTIZE -> MiscRules.uniformQuantize(draft);
+            case OpTable.STABLEHLO_COMPOSITE -> MiscRules.composite(draft);
+            case OpTable.FUNC_CALL -> MiscRules.call(draft);
+            case OpTable.STABLEHLO_CUSTOM_CALL -> MiscRules.customCall(draft);
+            case OpTable.STABLEHLO_ASYNC_START -> MiscRules.asyncStart(draft);
+            case OpTable.STABLEHLO_ASYNC_DONE -> MiscRules.asyncDone(draft);
+            case OpTable.STABLEHLO_DYNAMIC_IOTA -> MiscRules.dynamicIota(draft);
+            case OpTable.STABLEHLO_DYNAMIC_RESHAPE -> MiscRules.dynamicReshape(draft);
+            case OpTable.STABLEHLO_DYNAMIC_BROADCAST_IN_DIM -> MiscRules.dynamicBroadcastInDim(draft);
+            case OpTable.STABLEHLO_DYNAMIC_PAD -> MiscRules.dynamicPad(draft);
+            case OpTable.STABLEHLO_REAL_DYNAMIC_SLICE -> MiscRules.realDynamicSlice(draft);
+            case OpTable.STABLEHLO_EINSUM, OpTable.STABLEHLO_UNARY_EINSUM -> MiscRules.einsum(draft);
+            case OpTable.STABLEHLO_DYNAMIC_GATHER -> MiscRules.dynamicGather(draft);
+            case OpTable.INTERPRETER_RUN_PARALLEL -> MiscRules.runParallel(draft);
             case OpTable.ARITH_CONSTANT -> List.of(typeOf(draft.attribute("value")));
             case OpTable.TENSOR_DIM -> List.of(Type.Index.INSTANCE);
             case OpTable.TENSOR_EXTRACT -> List.of(Types.element(draft.type(0)));
@@ -70,6 +122,9 @@ final class Rules {
     }
 
     private static @Nullable List<Type> byTrait(Draft draft) {
+        if (draft.definition().name().startsWith("chlo.broadcast_")) {
+            return ChloRules.broadcastBinary(draft);
+        }
         if (draft.definition().has(Trait.COMPATIBLE_TYPES)) {
             return List.of(Types.mostSpecific(types(draft)));
         }

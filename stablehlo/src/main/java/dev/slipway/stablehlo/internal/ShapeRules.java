@@ -6,7 +6,6 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -42,24 +41,26 @@ final class ShapeRules {
     }
 
     static @Nullable List<Type> reshape(Draft draft) {
-        TensorType from = draft.tensor(0);
-        TensorType to = draft.resultTensor();
+        reshapeFits(draft.tensor(0), draft.resultTensor());
+        return null;
+    }
+
+    static void reshapeFits(TensorType from, TensorType to) {
         if (from.isStatic() && to.isStatic()) {
             Violation.check(
                     from.elementCount() == to.elementCount(),
                     "operand and result must have as many elements, got " + from.elementCount() + " and "
                             + to.elementCount());
         }
-        if (from.element() instanceof QuantizedType a
-                && to.element() instanceof QuantizedType b
-                && a.isPerAxis()
-                && b.isPerAxis()) {
-            perAxisReshape(from, to, a, b);
-        } else if (from.element() instanceof QuantizedType a && to.element() instanceof QuantizedType b) {
-            Violation.check(
-                    a.equals(b), "quantization parameters of operand and result must be equal, got " + a + " and " + b);
+        if (from.element() instanceof QuantizedType a && to.element() instanceof QuantizedType b) {
+            if (a.isPerAxis() && b.isPerAxis()) {
+                perAxisReshape(from, to, a, b);
+            } else {
+                Violation.check(
+                        a.equals(b),
+                        "quantization parameters of operand and result must be equal, got " + a + " and " + b);
+            }
         }
-        return null;
     }
 
     private static void perAxisReshape(TensorType from, TensorType to, QuantizedType a, QuantizedType b) {
@@ -68,6 +69,9 @@ final class ShapeRules {
                 "quantization parameters of operand and result must be equal, got " + a + " and " + b);
         int fromAxis = a.axes().getFirst();
         int toAxis = b.axes().getFirst();
+        Violation.check(
+                Types.compatibleSizes(from.dim(fromAxis), to.dim(toAxis)),
+                "a reshape per axis must keep the quantized dimension, got " + from + " and " + to);
         if (!from.isStatic() || !to.isStatic()) {
             return;
         }
@@ -85,11 +89,11 @@ final class ShapeRules {
     }
 
     static @Nullable List<Type> broadcastInDim(Draft draft) {
-        checkBroadcast(draft, draft.tensor(0), draft.resultTensor(), draft.ints("broadcast_dimensions"));
+        checkBroadcast(draft.tensor(0), draft.resultTensor(), draft.ints("broadcast_dimensions"));
         return null;
     }
 
-    static void checkBroadcast(Draft draft, TensorType from, TensorType to, ImmutableLongArray dimensions) {
+    static void checkBroadcast(TensorType from, TensorType to, ImmutableLongArray dimensions) {
         Violation.check(
                 dimensions.length() == from.rank(),
                 "broadcast_dimensions must have as many entries as the operand's rank " + from.rank() + ", got "
@@ -98,10 +102,7 @@ final class ShapeRules {
         for (int i = 0; i < from.rank(); i++) {
             int target = Math.toIntExact(dimensions.get(i));
             long size = from.dim(i);
-            long resultSize = to.dim(target) == DYNAMIC ? to.bound(target) : to.dim(target);
-            if (size == DYNAMIC && from.bound(i) != DYNAMIC) {
-                size = from.bound(i);
-            }
+            long resultSize = to.dim(target);
             Violation.check(
                     size == DYNAMIC || size == 1 || resultSize == DYNAMIC || size == resultSize,
                     "operand dimension " + i + " of size " + Types.show(size) + " does not fit result dimension "
@@ -114,6 +115,9 @@ final class ShapeRules {
 
     private static void quantizedBroadcast(
             TensorType from, TensorType to, QuantizedType a, QuantizedType b, ImmutableLongArray dimensions) {
+        if (a.isPerTensor() && b.isPerTensor()) {
+            Violation.check(a.equals(b), "scales and zero points must be equal, got " + from + " and " + to);
+        }
         if (!a.isPerAxis() || !b.isPerAxis()) {
             return;
         }
@@ -169,11 +173,11 @@ final class ShapeRules {
                     break;
                 }
             }
-            if (draft.isResultRanked()) {
-                Violation.check(
-                        draft.resultTensor().element().equals(element),
-                        "the result's element type must be " + element + ", got " + draft.resultTensor());
-            }
+        }
+        if (element instanceof QuantizedType && draft.isResultRanked()) {
+            Violation.check(
+                    draft.resultTensor().element().equals(element),
+                    "the result's element type must be " + element + ", got " + draft.resultTensor());
         }
         return List.of(Types.tensor(element, shape, bounds, from.encoding()));
     }
@@ -336,16 +340,5 @@ final class ShapeRules {
     static List<Type> getDimensionSize(Draft draft) {
         checkDimension(draft.integer("dimension"), draft.tensor(0).rank(), "dimension");
         return List.of(TensorType.of(ElementType.I32));
-    }
-
-    /** The shape without some dimensions. */
-    static long[] without(TensorType type, ImmutableLongArray dimensions) {
-        List<Long> shape = new ArrayList<>();
-        for (int i = 0; i < type.rank(); i++) {
-            if (!dimensions.contains(i)) {
-                shape.add(type.dim(i));
-            }
-        }
-        return shape.stream().mapToLong(Long::longValue).toArray();
     }
 }

@@ -159,7 +159,10 @@ final class StructParser {
             case "stablehlo.scatter" -> scatter();
             case "stablehlo.conv" -> {
                 in.expect('<');
-                Attribute conv = in.peek() == '[' ? convolution() : convolutionFields();
+                if (in.acceptWord("raw")) {
+                    yield convolutionFields();
+                }
+                Attribute conv = convolution();
                 in.expect('>');
                 yield conv;
             }
@@ -226,9 +229,14 @@ final class StructParser {
     }
 
     private Fields fields(String... names) {
+        in.expect('<');
+        return openFields(names);
+    }
+
+    /** Fields after the opening bracket. */
+    private Fields openFields(String... names) {
         Fields fields = new Fields();
         List<String> known = List.of(names);
-        in.expect('<');
         if (in.accept('>')) {
             return fields;
         }
@@ -246,7 +254,8 @@ final class StructParser {
             if (fields.values.put(name, value) != null) {
                 throw in.errorAt("the field '" + name + "' is given twice", start);
             }
-        } while (in.accept(','));
+            // A comma may also stand before the closing bracket.
+        } while (in.accept(',') && in.peek() != '>');
         in.expect('>');
         return fields;
     }
@@ -328,14 +337,9 @@ final class StructParser {
                 fields.number("index_vector_dim"));
     }
 
-    /** The form with a field for each dimension, which older writers have. */
+    /** The form with a field for each dimension. */
     private Attribute convolutionFields() {
-        in.at--;
-        while (in.here() != '<') {
-            in.at--;
-        }
-        Fields fields = fields(
-                "raw",
+        Fields fields = openFields(
                 "input_batch_dimension",
                 "input_feature_dimension",
                 "input_spatial_dimensions",
@@ -345,7 +349,6 @@ final class StructParser {
                 "output_batch_dimension",
                 "output_feature_dimension",
                 "output_spatial_dimensions");
-        in.at--;
         return new ConvDimensionNumbers(
                 fields.number("input_batch_dimension"),
                 fields.number("input_feature_dimension"),

@@ -196,6 +196,9 @@ final class TypeConstraint {
     /** The dialect's rules for quantized types: widths, floating-point scales, zero points within the storage type. */
     private static boolean isValid(QuantizedType quantized) {
         int width = quantized.storage().width();
+        if (quantized.storage().signedness() == IntegerType.Signedness.SIGNED) {
+            return false;
+        }
         if (width != 2 && width != 4 && width != 8 && width != 16 && width != 32) {
             return false;
         }

@@ -2,23 +2,29 @@
 package dev.slipway.stablehlo.internal;
 
 import com.google.common.primitives.ImmutableLongArray;
+import dev.slipway.stablehlo.ConvDimensionNumbers;
 import dev.slipway.stablehlo.DenseElements;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Rules of operations that slide a window. */
 final class WindowRules {
+    private static final long DYNAMIC = TensorType.DYNAMIC;
+
     private WindowRules() {}
 
     /** One dimension of a window. */
     record Window(long size, long stride, long low, long high, long baseDilation, long windowDilation) {
         /** How many places the window has along a base of that size. */
         long places(long base) {
-            if (base == TensorType.DYNAMIC || size == TensorType.DYNAMIC) {
-                return TensorType.DYNAMIC;
+            if (base == DYNAMIC || size == DYNAMIC) {
+                return DYNAMIC;
             }
             long padded = low + dilated(base, baseDilation) + high;
             long dilatedWindow = dilated(size, windowDilation);
@@ -30,17 +36,16 @@ final class WindowRules {
         }
     }
 
-    /** A window from its attributes, each of which may be absent or as long as the sizes. */
-    static List<Window> window(
+    private static List<Window> window(
             long[] sizes,
             @Nullable ImmutableLongArray strides,
-            @Nullable DenseElements padding,
+            long @Nullable [][] padding,
             @Nullable ImmutableLongArray baseDilations,
             @Nullable ImmutableLongArray windowDilations) {
         checkLength("window strides", strides, sizes.length);
         checkLength("base dilations", baseDilations, sizes.length);
         checkLength("window dilations", windowDilations, sizes.length);
-        long[][] pairs = padding == null ? new long[0][] : RegionRules.pairs(padding);
+        long[][] pairs = padding == null ? new long[0][] : padding;
         Violation.check(
                 pairs.length == 0 || pairs.length == sizes.length,
                 "padding must have " + sizes.length + " entries, got " + pairs.length);
@@ -54,7 +59,7 @@ final class WindowRules {
                     entry(baseDilations, i),
                     entry(windowDilations, i));
             Violation.check(
-                    sizes[i] == TensorType.DYNAMIC || sizes[i] > 0,
+                    sizes[i] == DYNAMIC || sizes[i] > 0,
                     "the window's size " + sizes[i] + " in dimension " + i + " must be positive");
             Violation.check(
                     dimension.stride > 0,
@@ -80,6 +85,26 @@ final class WindowRules {
         return values == null || values.isEmpty() ? 1 : values.get(index);
     }
 
+    /** Low and high padding of each dimension, from a constant of shape [N, 2]. */
+    private static long @Nullable [][] pairs(@Nullable DenseElements padding) {
+        if (padding == null) {
+            return null;
+        }
+        Violation.check(
+                padding.type().rank() == 2 && padding.type().dim(1) == 2,
+                "padding must have the shape [N, 2], got " + padding.type());
+        long[] values = padding.toLongs();
+        long[][] pairs = new long[values.length / 2][];
+        for (int i = 0; i < pairs.length; i++) {
+            pairs[i] = new long[] {values[2 * i], values[2 * i + 1]};
+        }
+        return pairs;
+    }
+
+    private static @Nullable DenseElements padding(Draft draft) {
+        return (DenseElements) draft.attribute("padding");
+    }
+
     static List<Type> reduceWindow(Draft draft) {
         int count = draft.operands().size() / 2;
         Violation.check(count > 0, "needs at least one input");
@@ -96,7 +121,7 @@ final class WindowRules {
         List<Window> window = window(
                 sizes.toArray(),
                 draft.optionalInts("window_strides"),
-                (DenseElements) draft.attribute("padding"),
+                pairs(padding(draft)),
                 draft.optionalInts("base_dilations"),
                 draft.optionalInts("window_dilations"));
         RegionRules.checkReducer(
@@ -108,12 +133,216 @@ final class WindowRules {
         long[] bounds = new long[first.rank()];
         for (int i = 0; i < shape.length; i++) {
             shape[i] = window.get(i).places(first.dim(i));
-            bounds[i] = first.isDynamic(i) ? window.get(i).places(first.bound(i)) : TensorType.DYNAMIC;
+            bounds[i] = first.isDynamic(i) ? window.get(i).places(first.bound(i)) : DYNAMIC;
         }
         List<Type> results = new ArrayList<>();
         for (Type accumulator : RegionRules.returned(draft.regions().getFirst())) {
             results.add(Types.tensor(((TensorType) accumulator).element(), shape, bounds, null));
         }
         return results;
+    }
+
+    static List<Type> selectAndScatter(Draft draft) {
+        TensorType operand = draft.tensor(0);
+        TensorType source = draft.tensor(1);
+        TensorType initial = draft.tensor(2);
+        List<Type> arguments = RegionRules.arguments(draft.regions().getFirst());
+        Violation.check(arguments.size() == 2, "select must take 2 arguments, but takes " + arguments.size());
+        for (Type argument : arguments) {
+            Violation.check(
+                    RegionRules.sameButPrecision(TensorType.of(operand.element()), argument),
+                    "select must take scalars of the operand's type, got " + argument);
+        }
+        List<Type> selected = RegionRules.returned(draft.regions().getFirst());
+        Violation.check(
+                selected.size() == 1 && selected.getFirst().equals(TensorType.of(ElementType.I1)),
+                "select must return one boolean scalar, got " + selected);
+        RegionRules.checkReducer(
+                draft.regions().get(1), List.of(TensorType.of(source.element())), List.of(initial), new long[0]);
+        ImmutableLongArray sizes = draft.optionalInts("window_dimensions");
+        long[] dimensions = sizes == null ? new long[0] : sizes.toArray();
+        Violation.check(
+                dimensions.length == operand.rank(),
+                "window_dimensions must have as many entries as the operand's rank " + operand.rank() + ", got "
+                        + Arrays.toString(dimensions));
+        List<Window> window =
+                window(dimensions, draft.optionalInts("window_strides"), pairs(padding(draft)), null, null);
+        long[] shape = new long[operand.rank()];
+        for (int i = 0; i < shape.length; i++) {
+            shape[i] = window.get(i).places(operand.dim(i));
+        }
+        Violation.check(
+                RegionRules.sameButPrecision(TensorType.of(operand.element(), shape), source),
+                "source must have a value for each place of the window, " + TensorType.of(operand.element(), shape)
+                        + ", got " + source);
+        TensorType accumulator =
+                (TensorType) RegionRules.returned(draft.regions().get(1)).getFirst();
+        return List.of(operand.withElement(accumulator.element()));
+    }
+
+    static @Nullable List<Type> convolution(Draft draft) {
+        convolution(draft, pairs(padding(draft)), true);
+        return null;
+    }
+
+    static @Nullable List<Type> dynamicConv(Draft draft) {
+        TensorType padding = draft.tensor(2);
+        int spatial = draft.tensor(0).rank() - 2;
+        convolutionTypes(draft);
+        Violation.check(
+                padding.rank() == 2 && padding.dim(0) == spatial && padding.dim(1) == 2,
+                "padding must have the shape [" + spatial + ", 2], got " + padding);
+        DenseElements constant = draft.constant(2);
+        if (constant != null) {
+            convolution(draft, pairs(constant), true);
+        } else {
+            convolution(draft, null, false);
+        }
+        return null;
+    }
+
+    private static void convolutionTypes(Draft draft) {
+        TensorType lhs = draft.tensor(0);
+        TensorType rhs = draft.tensor(1);
+        Violation.check(lhs.rank() >= 2, "takes operands of 2 dimensions at least, got " + lhs);
+        Violation.check(lhs.rank() == rhs.rank(), "takes operands of one rank, got " + lhs + " and " + rhs);
+        Violation.check(
+                lhs.element() instanceof QuantizedType
+                        || rhs.element() instanceof QuantizedType
+                        || lhs.element().equals(rhs.element()),
+                "takes operands of one element type, got " + lhs + " and " + rhs);
+    }
+
+    private static void convolution(Draft draft, long @Nullable [][] padding, boolean isPaddingKnown) {
+        convolutionTypes(draft);
+        TensorType lhs = draft.tensor(0);
+        TensorType rhs = draft.tensor(1);
+        ConvDimensionNumbers numbers = draft.attribute("dimension_numbers", ConvDimensionNumbers.class);
+        checkNumbers(numbers, lhs.rank());
+        DotRules.checkPrecision(draft);
+        long batchGroups = draft.integer("batch_group_count");
+        long featureGroups = draft.integer("feature_group_count");
+        checkGroups(lhs, rhs, numbers, batchGroups, featureGroups);
+        int spatial = numbers.inputSpatialDimensions().length();
+        Violation.check(lhs.rank() == spatial + 2, "takes operands of " + (spatial + 2) + " dimensions, got " + lhs);
+        long[] sizes = new long[spatial];
+        for (int i = 0; i < spatial; i++) {
+            sizes[i] = rhs.dim(Math.toIntExact(numbers.kernelSpatialDimensions().get(i)));
+        }
+        checkLength("window reversal", draft.optionalInts("window_reversal"), spatial);
+        TensorType result = draft.resultTensor();
+        List<Window> window = window(
+                sizes,
+                draft.optionalInts("window_strides"),
+                padding,
+                draft.optionalInts("lhs_dilation"),
+                draft.optionalInts("rhs_dilation"));
+        if (isPaddingKnown) {
+            long[] shape = new long[lhs.rank()];
+            for (int i = 0; i < spatial; i++) {
+                long base =
+                        lhs.dim(Math.toIntExact(numbers.inputSpatialDimensions().get(i)));
+                shape[Math.toIntExact(numbers.outputSpatialDimensions().get(i))] =
+                        window.get(i).places(base);
+            }
+            long batch = lhs.dim(Math.toIntExact(numbers.inputBatchDimension()));
+            shape[Math.toIntExact(numbers.outputBatchDimension())] = batch == DYNAMIC ? DYNAMIC : batch / batchGroups;
+            shape[Math.toIntExact(numbers.outputFeatureDimension())] =
+                    rhs.dim(Math.toIntExact(numbers.kernelOutputFeatureDimension()));
+            TensorType inferred = TensorType.of(lhs.element(), shape);
+            Violation.check(
+                    Types.compatibleShapes(inferred, result),
+                    "inferred shape " + Types.show(inferred.shape()) + " is incompatible with the result type "
+                            + result);
+        }
+        quantizedConvolution(lhs.element(), rhs.element(), result.element(), numbers);
+    }
+
+    private static void quantizedConvolution(Type lhs, Type rhs, Type result, ConvDimensionNumbers numbers) {
+        if (!(lhs instanceof QuantizedType) && !(rhs instanceof QuantizedType) && !(result instanceof QuantizedType)) {
+            return;
+        }
+        if (rhs instanceof QuantizedType quantized && quantized.isPerAxis()) {
+            Violation.check(
+                    quantized.axes().getFirst() == numbers.kernelOutputFeatureDimension(),
+                    "the quantized dimension of rhs must be kernel_output_feature_dimension");
+        }
+        if (result instanceof QuantizedType quantized && quantized.isPerAxis()) {
+            Violation.check(
+                    quantized.axes().getFirst() == numbers.outputFeatureDimension(),
+                    "the quantized dimension of the result must be output_feature_dimension");
+        }
+        DotRules.quantizedProduct(lhs, rhs, result);
+    }
+
+    private static void checkNumbers(ConvDimensionNumbers numbers, int rank) {
+        int spatial = numbers.inputSpatialDimensions().length();
+        Violation.check(
+                spatial == numbers.kernelSpatialDimensions().length()
+                        && spatial == numbers.outputSpatialDimensions().length(),
+                "input, kernel and output must have as many spatial dimensions, got " + numbers);
+        checkDistinct(
+                "input",
+                rank,
+                numbers.inputBatchDimension(),
+                numbers.inputFeatureDimension(),
+                numbers.inputSpatialDimensions());
+        checkDistinct(
+                "kernel",
+                rank,
+                numbers.kernelInputFeatureDimension(),
+                numbers.kernelOutputFeatureDimension(),
+                numbers.kernelSpatialDimensions());
+        checkDistinct(
+                "output",
+                rank,
+                numbers.outputBatchDimension(),
+                numbers.outputFeatureDimension(),
+                numbers.outputSpatialDimensions());
+    }
+
+    private static void checkDistinct(String what, int rank, long first, long second, ImmutableLongArray spatial) {
+        ShapeRules.checkUnique(
+                ImmutableLongArray.builder()
+                        .add(first)
+                        .add(second)
+                        .addAll(spatial)
+                        .build(),
+                rank,
+                what + " dimension numbers");
+    }
+
+    private static void checkGroups(
+            TensorType lhs, TensorType rhs, ConvDimensionNumbers numbers, long batchGroups, long featureGroups) {
+        Violation.check(
+                batchGroups == 1 || featureGroups == 1,
+                "batch_group_count and feature_group_count cannot both be greater than 1, got " + batchGroups + " and "
+                        + featureGroups);
+        long batch = lhs.dim(Math.toIntExact(numbers.inputBatchDimension()));
+        long features = lhs.dim(Math.toIntExact(numbers.inputFeatureDimension()));
+        long kernelFeatures = rhs.dim(Math.toIntExact(numbers.kernelInputFeatureDimension()));
+        long outputFeatures = rhs.dim(Math.toIntExact(numbers.kernelOutputFeatureDimension()));
+        Violation.check(
+                batch == DYNAMIC || batch % batchGroups == 0,
+                "the input's batch size " + batch + " must be a multiple of batch_group_count " + batchGroups);
+        if (features != DYNAMIC) {
+            Violation.check(
+                    features % featureGroups == 0,
+                    "the input's features " + features + " must be a multiple of feature_group_count " + featureGroups);
+            Violation.check(
+                    kernelFeatures == DYNAMIC || features / featureGroups == kernelFeatures,
+                    "the kernel's input features " + kernelFeatures + " must be the input's " + features
+                            + " divided by feature_group_count " + featureGroups);
+        }
+        if (outputFeatures != DYNAMIC) {
+            Violation.check(
+                    outputFeatures % batchGroups == 0,
+                    "the kernel's output features " + outputFeatures + " must be a multiple of batch_group_count "
+                            + batchGroups);
+            Violation.check(
+                    outputFeatures % featureGroups == 0,
+                    "the kernel's output features " + outputFeatures + " must be a multiple of feature_group_count "
+                            + featureGroups);
+        }
     }
 }
