@@ -21,7 +21,8 @@ import picocli.CommandLine.Spec;
             TargetsCommand.class,
             MeshCommand.class,
             CompileCommand.class,
-            GenerateCommand.class
+            GenerateCommand.class,
+            PluginsCommand.class
         })
 public final class Main implements Runnable {
     @Spec

@@ -213,6 +213,9 @@ public final class Buffer implements AutoCloseable {
     }
 
     private void check(MemorySegment destination) {
+        if (type().element() == ElementType.TOKEN) {
+            throw new UsageException.BadArgument("a token has no data to copy, and the plugin aborts if it is asked");
+        }
         if (destination.byteSize() < type().hostBytes() || destination.isReadOnly()) {
             throw new UsageException.BadArgument(type() + " takes " + type().hostBytes() + " bytes, but "
                     + destination.byteSize() + (destination.isReadOnly() ? " read-only" : "") + " were given");

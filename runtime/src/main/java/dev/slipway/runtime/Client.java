@@ -65,6 +65,8 @@ public final class Client implements AutoCloseable {
         }
     }
 
+    private static final int MAX_CPU_DEVICES = 4096;
+
     private final Plugin plugin;
     private final Handle handle;
     private final Platform platform;
@@ -105,6 +107,11 @@ public final class Client implements AutoCloseable {
     }
 
     static Client create(Plugin plugin, Map<String, NamedValue> options, @Nullable KeyValueStore store) {
+        if (options.get("cpu_device_count") instanceof NamedValue.Int64 count
+                && (count.value() < 1 || count.value() > MAX_CPU_DEVICES)) {
+            throw new UsageException.BadArgument("cpu_device_count is " + count.value() + ": 1 to " + MAX_CPU_DEVICES
+                    + " can be had, and the plugin aborts below 0");
+        }
         try (Scratch scratch = Scratch.open()) {
             MemorySegment args = PJRT_Client_Create_Args.in(scratch);
             PJRT_Client_Create_Args.create_options(

@@ -17,6 +17,7 @@ import dev.slipway.runtime.internal.abi.PJRT_ShapeSpec;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +40,7 @@ public final class HostTransfer implements AutoCloseable {
     private final Client client;
     private final List<TensorType> types;
     private final Handle handle;
+    private final BitSet retrieved = new BitSet();
 
     private HostTransfer(Client client, List<TensorType> types, long address) {
         this.client = client;
@@ -116,6 +118,12 @@ public final class HostTransfer implements AutoCloseable {
     /** The buffer of an array, to be had once; its data may still be under way. */
     public Buffer buffer(int index) {
         check(index);
+        synchronized (retrieved) {
+            if (retrieved.get(index)) {
+                throw new UsageException.Closed("the buffer of array " + index + " was taken already: it is to be had once");
+            }
+            retrieved.set(index);
+        }
         return handle.use((api, scratch, transfer) -> {
             MemorySegment args = PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args.in(scratch);
             PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args.transfer_manager(args, transfer);

@@ -47,6 +47,9 @@ public final class Plugin {
     // The dynamic linker's own table of what is loaded is per process; this mirrors it.
     private static final Map<Path, Plugin> LOADED = new ConcurrentHashMap<>();
 
+    /** Sizes near the end of 64 bits overflow in plugins, which then abort. */
+    private static final long MAX_BYTES = 1L << 56;
+
     private final Path path;
     private final Api api;
 
