@@ -120,7 +120,8 @@ public final class HostTransfer implements AutoCloseable {
         check(index);
         synchronized (retrieved) {
             if (retrieved.get(index)) {
-                throw new UsageException.Closed("the buffer of array " + index + " was taken already: it is to be had once");
+                throw new UsageException.Closed(
+                        "the buffer of array " + index + " was taken already: it is to be had once");
             }
             retrieved.set(index);
         }
