@@ -276,11 +276,15 @@ public final class Plugin {
         }
     }
 
-    /** Refuses element types that the plugin is too old for, since it would crash on them. */
+    /** Refuses types that the plugin would crash on: those it is too old for, and those whose size overflows. */
     void check(TensorType type) {
         if (type.element().since() > api.minor()) {
             throw new UsageException.Unsupported(this + " does not know the element type " + type.element()
                     + " (since 0." + type.element().since() + ")");
+        }
+        if (type.hostBytes() > MAX_BYTES) {
+            throw new UsageException.BadArgument(type + " takes " + type.hostBytes() + " bytes: no array of more than "
+                    + MAX_BYTES + " can be made");
         }
     }
 
