@@ -214,6 +214,11 @@ public final class Client implements AutoCloseable {
 
     /** The device ids that the plugin would take for so many replicas and partitions, replica by replica. */
     public int[] defaultDeviceAssignment(int replicas, int partitions) {
+        if (replicas < 1 || partitions < 1 || (long) replicas * partitions > devices.size()) {
+            throw new UsageException.BadArgument(
+                    replicas + " replicas x " + partitions + " partitions cannot be assigned to " + devices.size()
+                            + " devices: at least 1 of each, and no more than there are devices");
+        }
         return handle.use((api, scratch, client) -> {
             int count = Math.multiplyExact(replicas, partitions);
             MemorySegment ids = scratch.allocate(Math.max(1, (long) count * Integer.BYTES), 8);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
+import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -54,6 +58,22 @@ public final class ExecuteOptions {
     /** Where in the caller's program this run was started: for messages. */
     public Optional<String> callLocation() {
         return Optional.ofNullable(callLocation);
+    }
+
+    /** Fills the C struct; what it points at is allocated beside it. */
+    void write(MemorySegment struct, SegmentAllocator allocator) {
+        PJRT_ExecuteOptions.launch_id(struct, launchId);
+        if (!nonDonatable.isEmpty()) {
+            long[] kept =
+                    nonDonatable.stream().mapToLong(Integer::longValue).sorted().toArray();
+            PJRT_ExecuteOptions.non_donatable_input_indices(
+                    struct, allocator.allocateFrom(ValueLayout.JAVA_LONG, kept).address());
+            PJRT_ExecuteOptions.num_non_donatable_input_indices(struct, kept.length);
+        }
+        if (callLocation != null) {
+            PJRT_ExecuteOptions.call_location(
+                    struct, allocator.allocateFrom(callLocation).address());
+        }
     }
 
     /** What {@link #of} fills. */

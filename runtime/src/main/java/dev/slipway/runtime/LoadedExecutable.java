@@ -139,20 +139,7 @@ public final class LoadedExecutable implements AutoCloseable {
                             ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
                 }
                 MemorySegment run = PJRT_ExecuteOptions.in(scratch);
-                PJRT_ExecuteOptions.launch_id(run, options.launchId());
-                if (!options.nonDonatable().isEmpty()) {
-                    long[] kept = options.nonDonatable().stream()
-                            .mapToLong(Integer::longValue)
-                            .sorted()
-                            .toArray();
-                    PJRT_ExecuteOptions.non_donatable_input_indices(
-                            run,
-                            scratch.allocateFrom(ValueLayout.JAVA_LONG, kept).address());
-                    PJRT_ExecuteOptions.num_non_donatable_input_indices(run, kept.length);
-                }
-                options.callLocation()
-                        .ifPresent(location -> PJRT_ExecuteOptions.call_location(
-                                run, scratch.allocateFrom(location).address()));
+                options.write(run, scratch);
                 MemorySegment args = PJRT_LoadedExecutable_Execute_Args.in(scratch);
                 PJRT_LoadedExecutable_Execute_Args.executable(args, loaded);
                 PJRT_LoadedExecutable_Execute_Args.options(args, run.address());
@@ -177,6 +164,24 @@ public final class LoadedExecutable implements AutoCloseable {
         } finally {
             used.forEach(Handle::release);
         }
+    }
+
+    /** A run to be repeated, with room for so many arguments. */
+    public Dispatch dispatch(int numArguments) {
+        return dispatch(numArguments, ExecuteOptions.defaults());
+    }
+
+    /** A run to be repeated with these options. */
+    public Dispatch dispatch(int numArguments, ExecuteOptions options) {
+        return new Dispatch(this, numArguments, options);
+    }
+
+    Handle handle() {
+        return handle;
+    }
+
+    int numOutputs() {
+        return numOutputs;
     }
 
     /** The devices as a serialized {@code DeviceAssignmentProto} (plugins since 0.79). */

@@ -139,6 +139,40 @@ class ExecutionTest {
     }
 
     @Test
+    void aDispatchFeedsItsResultsBackAndGivesThemUpOnceTaken() {
+        String donating =
+                TestPlugins.DOUBLE.replace("%x: tensor<4xf32>", "%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}");
+        try (LoadedExecutable program = client.compile(Program.stablehlo(donating), CompileOptions.defaults());
+                Buffer x = vector(1, 2, 3, 4);
+                Dispatch loop = program.dispatch(1);
+                Arena arena = Arena.ofConfined()) {
+            loop.argument(0, 0, x).feed(0, 0);
+            MemorySegment host = arena.allocate(16, 64);
+            for (int i = 0; i < 10; i++) {
+                loop.run();
+                loop.toHost(0, 0, host);
+                assertThat(host.get(ValueLayout.JAVA_FLOAT, 0)).isEqualTo((float) (2 << i));
+            }
+            try (Buffer last = loop.take(0, 0)) {
+                assertThat(floats(last)).containsExactly(1024, 2048, 3072, 4096);
+            }
+            assertThatThrownBy(() -> loop.toHost(0, 0, host)).isInstanceOf(UsageException.Closed.class);
+            assertThat(x.isDeleted()).isTrue();
+        }
+    }
+
+    @Test
+    void aDispatchWithoutItsArgumentsIsRefused() {
+        try (LoadedExecutable program =
+                        client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
+                Dispatch dispatch = program.dispatch(1)) {
+            assertThatThrownBy(dispatch::run)
+                    .isInstanceOf(UsageException.BadArgument.class)
+                    .hasMessageContaining("parameter 0");
+        }
+    }
+
+    @Test
     void aViewReadsTheBufferWithoutACopy() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = arena.allocate(16, 64);

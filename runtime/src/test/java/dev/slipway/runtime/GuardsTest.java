@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What is refused in Java because a plugin answers it with an abort, a wild read or a silent wrong answer. Each row was tried
+ * against the three CPU plugins without the guard.
+ */
+class GuardsTest {
+
+    private static final TensorType VECTOR = TensorType.of(ElementType.F32, 4);
+    private static final String TOKEN = """
+            func.func @main() -> !stablehlo.token {
+              %t = stablehlo.create_token : !stablehlo.token
+              return %t : !stablehlo.token
+            }
+            """;
+    private static Client client;
+    private static Client other;
+
+    @FunctionalInterface
+    interface Wrong {
+        void call() throws Exception;
+    }
+
+    @BeforeAll
+    static void open() {
+        client = TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of(2)));
+        other = TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of(1)));
+    }
+
+    @AfterAll
+    static void close() {
+        client.close();
+        other.close();
+    }
+
+    private static Memory memory() {
+        return client.device(0).defaultMemory();
+    }
+
+    private static Buffer vector() {
+        return client.put(MemorySegment.ofArray(new float[4]), VECTOR, client.device(0));
+    }
+
+    private static LoadedExecutable program() {
+        return client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
+    }
+
+    private static Arguments row(String what, Class<? extends UsageException> refusal, Wrong wrong) {
+        return Arguments.of(what, refusal, wrong);
+    }
+
+    static Stream<Arguments> table() {
+        Class<UsageException.BadArgument> bad = UsageException.BadArgument.class;
+        Class<UsageException.Foreign> foreign = UsageException.Foreign.class;
+        Class<UsageException.Closed> closed = UsageException.Closed.class;
+        Class<UsageException.Unsupported> unsupported = UsageException.Unsupported.class;
+        return Stream.of(
+                row("an element type that does not exist", bad, () -> ElementType.of(0)),
+                row("an element type beyond the table", bad, () -> ElementType.of(99)),
+                row("an element type that the plugin is too old for", unsupported, () -> {
+                    try (Client old = TestPlugins.load(PluginName.CPU_0_81).client()) {
+                        old.put(
+                                MemorySegment.ofArray(new byte[4]),
+                                TensorType.of(ElementType.F6E2M3FN, 4),
+                                old.device(0));
+                    }
+                }),
+                row("a negative dimension", bad, () -> TensorType.of(ElementType.F32, 4, -1)),
+                row(
+                        "a size beyond 63 bits",
+                        bad,
+                        () -> client.uninitialized(TensorType.of(ElementType.F32, 1L << 31, 1L << 31), memory())),
+                row(
+                        "a size beyond what can be made",
+                        bad,
+                        () -> client.uninitialized(TensorType.of(ElementType.F32, 1L << 58), memory())),
+                row(
+                        "an unbounded dynamic dimension",
+                        bad,
+                        () -> Program.stablehlo("func.func @main(%x: tensor<4x?xf32>)")),
+                row("an empty program", bad, () -> Program.stablehlo(" \n")),
+                row(
+                        "more partitions than devices",
+                        bad,
+                        () -> client.compile(
+                                Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.of(o -> o.numPartitions(3)))),
+                row("no replicas", bad, () -> CompileOptions.of(o -> o.numReplicas(0))),
+                row(
+                        "a device assignment of the wrong length",
+                        bad,
+                        () -> CompileOptions.of(o -> o.numPartitions(2).deviceAssignment(0))),
+                row(
+                        "a device assignment with a device twice",
+                        bad,
+                        () -> CompileOptions.of(o -> o.numPartitions(2).deviceAssignment(1, 1))),
+                row("a default assignment of nothing", bad, () -> client.defaultDeviceAssignment(0, 1)),
+                row("a default assignment of too much", bad, () -> client.defaultDeviceAssignment(2, 2)),
+                row(
+                        "a negative number of CPU devices",
+                        bad,
+                        () -> TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of(-3)))),
+                row(
+                        "fewer bytes than the type takes",
+                        bad,
+                        () -> client.put(MemorySegment.ofArray(new float[3]), VECTOR, client.device(0))),
+                row(
+                        "heap memory without a copy",
+                        bad,
+                        () -> client.put(
+                                MemorySegment.ofArray(new float[4]), VECTOR, memory(), Client.HostSemantics.ZERO_COPY)),
+                row(
+                        "a token from the host",
+                        bad,
+                        () -> client.put(
+                                MemorySegment.ofArray(new byte[0]),
+                                TensorType.of(ElementType.TOKEN),
+                                client.device(0))),
+                row("a token to the host", bad, () -> {
+                    try (LoadedExecutable token = client.compile(Program.stablehlo(TOKEN), CompileOptions.defaults());
+                            Buffer result = token.execute().getFirst()) {
+                        result.toHost(MemorySegment.ofArray(new byte[8]));
+                    }
+                }),
+                row("a destination that is too short", bad, () -> {
+                    try (Buffer buffer = vector()) {
+                        buffer.toHost(MemorySegment.ofArray(new float[3]));
+                    }
+                }),
+                row("a destination that is read-only", bad, () -> {
+                    try (Buffer buffer = vector();
+                            Arena arena = Arena.ofConfined()) {
+                        buffer.toHost(arena.allocate(16).asReadOnly());
+                    }
+                }),
+                row("an asynchronous copy to the heap", bad, () -> {
+                    try (Buffer buffer = vector()) {
+                        buffer.toHostAsync(MemorySegment.ofArray(new float[4])).join();
+                    }
+                }),
+                row("raw bytes beyond the buffer", bad, () -> {
+                    try (Buffer buffer = vector();
+                            Arena arena = Arena.ofConfined()) {
+                        buffer.copyRawToHost(arena.allocate(16), 8).join();
+                    }
+                }),
+                row("a view of memory that is not aligned", bad, () -> {
+                    try (Arena arena = Arena.ofConfined()) {
+                        client.viewOf(arena.allocate(128, 64).asSlice(4), VECTOR, client.device(0));
+                    }
+                }),
+                row("a piece beyond the array of a transfer", bad, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory());
+                            Arena arena = Arena.ofConfined()) {
+                        transfer.send(0, arena.allocate(16), 8, true).join();
+                    }
+                }),
+                row("an array that a transfer does not have", bad, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory())) {
+                        transfer.bytes(1);
+                    }
+                }),
+                row("a transfer's buffer taken twice", closed, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory());
+                            Buffer _ = transfer.buffer(0)) {
+                        transfer.buffer(0);
+                    }
+                }),
+                row("a transfer of nothing", bad, () -> client.transfer(List.of(), memory())),
+                row("a status code that is none", bad, () -> client.failed(VECTOR, memory(), 0, "fine")),
+                row("arguments for too few devices", bad, () -> {
+                    try (LoadedExecutable program = program()) {
+                        program.execute(List.of(), ExecuteOptions.defaults());
+                    }
+                }),
+                row("arguments for too many devices", bad, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = vector()) {
+                        program.execute(List.of(List.of(x), List.of(x)), ExecuteOptions.defaults());
+                    }
+                }),
+                row("a negative parameter kept from donation", bad, () -> ExecuteOptions.of(o -> o.nonDonatable(-1))),
+                row("a buffer of another client", foreign, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = other.put(MemorySegment.ofArray(new float[4]), VECTOR, other.device(0))) {
+                        program.execute(x);
+                    }
+                }),
+                row(
+                        "a memory of another client",
+                        foreign,
+                        () -> client.put(
+                                MemorySegment.ofArray(new float[4]),
+                                VECTOR,
+                                other.device(0).defaultMemory(),
+                                Client.HostSemantics.COPY)),
+                row("a copy to another client's device", foreign, () -> {
+                    try (Buffer buffer = vector()) {
+                        buffer.copyTo(other.device(0));
+                    }
+                }),
+                row("a device that is not there", bad, () -> client.device(17)),
+                row("a closed buffer", closed, () -> {
+                    Buffer buffer = vector();
+                    buffer.close();
+                    buffer.await();
+                }),
+                row("a closed buffer as an argument", closed, () -> {
+                    try (LoadedExecutable program = program()) {
+                        Buffer buffer = vector();
+                        buffer.close();
+                        program.execute(buffer);
+                    }
+                }),
+                row("a closed executable", closed, () -> {
+                    LoadedExecutable program = program();
+                    program.close();
+                    program.isDeleted();
+                }),
+                row("a closed client", closed, () -> {
+                    Client gone = TestPlugins.cpu().client();
+                    gone.close();
+                    gone.processIndex();
+                }),
+                row("closing twice", closed, () -> {
+                    Buffer buffer = vector();
+                    buffer.close();
+                    buffer.close();
+                }),
+                row("bytes that are no serialized executable", bad, () -> SerializedExecutable.of(new byte[100])),
+                row("a serialized executable that was cut", bad, () -> {
+                    try (LoadedExecutable program = program()) {
+                        byte[] bytes = program.executable().serialize().toBytes();
+                        SerializedExecutable.of(java.util.Arrays.copyOf(bytes, bytes.length - 1));
+                    }
+                }),
+                row(
+                        "an executable of another platform",
+                        foreign,
+                        () -> client.load(new SerializedExecutable(new Platform("cuda", "13"), new byte[16]))),
+                row("an environment variable with an equals sign", bad, () -> Environment.set("A=B", "c")));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("table")
+    void isRefusedInJava(String what, Class<? extends UsageException> refusal, Wrong wrong) {
+        assertThatThrownBy(wrong::call).isExactlyInstanceOf(refusal).message().isNotBlank();
+    }
+}
