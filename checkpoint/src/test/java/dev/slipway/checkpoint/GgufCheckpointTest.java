@@ -24,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -473,6 +474,36 @@ class GgufCheckpointTest {
                         new GgufWriter().with("general.architecture", "rwkv7").write(folder.resolve("rwkv.gguf"))))
                 .withMessageContaining("rwkv7")
                 .withMessageContaining("llama, qwen2, qwen3");
+    }
+
+    @Test
+    void namesFromAFileDoNotBreakTheMessage() {
+        String name = "evil\n\u001b[2J" + "x".repeat(5000);
+
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> Checkpoint.open(
+                        metadata("llama").tensor(name, 0, new byte[4], 0).write(folder.resolve("evil.gguf"))))
+                .satisfies(e -> assertThat(e.getMessage())
+                        .contains("evil [2Jxxx")
+                        .hasSizeLessThan(1100)
+                        .doesNotContain("\n", "\u001b"));
+    }
+
+    @Test
+    void weightsAreReadBySeveralThreadsAtOnce() {
+        try (Checkpoint checkpoint = llama()) {
+            List<String> names = Collections.nCopies(50, checkpoint.names().asList()).stream()
+                    .flatMap(List::stream)
+                    .toList();
+            List<float[]> alone = names.stream()
+                    .map(name -> Goldens.numbers(checkpoint, name))
+                    .toList();
+            List<float[]> together = names.parallelStream()
+                    .map(name -> Goldens.numbers(checkpoint, name))
+                    .toList();
+
+            assertThat(together).containsExactlyElementsOf(alone);
+        }
     }
 
     @Test

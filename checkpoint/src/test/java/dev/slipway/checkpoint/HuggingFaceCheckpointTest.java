@@ -8,6 +8,8 @@ import dev.slipway.lowering.Parameters;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -212,6 +214,25 @@ class HuggingFaceCheckpointTest {
             assertThat(mapped.byteSize()).isEqualTo(2 * 64 * 64);
             assertThat(mapped.get(ValueLayout.JAVA_SHORT, 2)).isEqualTo((short) (Float.floatToIntBits(2.5f) >>> 16));
             assertThat(checkpoint.mapped("layers/0/up/weight", Dtype.BF16)).isEmpty();
+        }
+    }
+
+    @Test
+    void numbersThatAreNotAlignedAreReadButNotMapped() throws IOException {
+        writeFolder(model("llama"));
+        Path file = folder.resolve("model.safetensors");
+        byte[] bytes = Files.readAllBytes(file);
+        // one space more in the header moves all that follows by a byte
+        int header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(0);
+        ByteBuffer moved = ByteBuffer.allocate(bytes.length + 1).order(ByteOrder.LITTLE_ENDIAN);
+        moved.putLong(header + 1L).put(bytes, 8, header).put((byte) ' ');
+        Files.write(
+                file, moved.put(bytes, 8 + header, bytes.length - 8 - header).array());
+
+        try (Checkpoint checkpoint = Checkpoint.open(folder)) {
+            assertThat(checkpoint.mapped("embedding/weight", Dtype.F32)).isEmpty();
+            float[] numbers = Goldens.numbers(checkpoint, "embedding/weight");
+            assertThat(numbers).isEqualTo(Goldens.counting((int) numbers[0], numbers.length));
         }
     }
 

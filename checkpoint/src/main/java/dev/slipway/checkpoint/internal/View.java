@@ -23,6 +23,9 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
     /** Numbers decoded at a time: a multiple of every block, and small enough for the first-level cache. */
     private static final int CHUNK = 4096;
 
+    /** Rows turned at a time: a cache line of float32. */
+    private static final int TILE = 16;
+
     /** One dimension: how many, and how far apart in the stored tensor. */
     record Step(long size, long stride) {}
 
@@ -88,8 +91,11 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
     void copy(MemorySegment target, long at, Dtype dtype) {
         Copier copier = new Copier(target, at, dtype);
         Step last = steps.getLast();
-        long outer = count() / last.size();
-        long[] index = new long[steps.size() - 1];
+        Step rows = steps.size() > 1 ? steps.get(steps.size() - 2) : new Step(1, 1);
+        boolean turned = last.stride() != 1 && rows.stride() == 1;
+        int inner = turned ? Math.min(2, steps.size()) : 1;
+        long[] index = new long[steps.size() - inner];
+        long outer = count() / last.size() / (turned ? rows.size() : 1);
         for (long n = 0; n < outer; n++) {
             long from = offset;
             for (int i = 0; i < index.length; i++) {
@@ -98,7 +104,7 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
             if (last.stride() == 1) {
                 copier.run(from, last.size());
             } else {
-                copier.gather(from, last.size(), last.stride());
+                copier.turn(from, turned ? rows.size() : 1, last);
             }
             for (int i = index.length - 1; i >= 0 && ++index[i] == steps.get(i).size(); i--) {
                 index[i] = 0;
@@ -121,7 +127,6 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
         private final Encoding encoding = tensor.encoding();
         private final byte[] raw = new byte[CHUNK / encoding.numbers() * encoding.bytes()];
         private final float[] numbers = new float[CHUNK];
-        private final short[] rounded;
         private long at;
 
         Copier(MemorySegment target, long at, Dtype dtype) {
@@ -129,7 +134,6 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
             this.at = at;
             this.dtype = dtype;
             this.verbatim = verbatim(dtype);
-            this.rounded = new short[dtype == Dtype.BF16 ? CHUNK : 0];
         }
 
         void run(long from, long count) {
@@ -146,30 +150,39 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
                 long start = (from + done) / encoding.numbers() * encoding.bytes();
                 MemorySegment.copy(tensor.data(), ValueLayout.JAVA_BYTE, start, raw, 0, bytes);
                 encoding.decode(raw, blocks, numbers);
-                write(now);
+                write(numbers, now);
             }
         }
 
-        /** Numbers {@code stride} apart; only encodings without blocks come here. */
-        void gather(long from, long count, long stride) {
+        /**
+         * Rows that lie side by side, each of {@code columns}: a few at a time, so that what is fetched for one serves the
+         * others. Only encodings without blocks come here.
+         */
+        void turn(long from, long rows, Step columns) {
             int bytes = encoding.bytes();
-            for (long done = 0; done < count; done += CHUNK) {
-                int now = (int) Math.min(CHUNK, count - done);
-                for (int i = 0; i < now; i++) {
-                    long start = (from + (done + i) * stride) * bytes;
-                    MemorySegment.copy(tensor.data(), ValueLayout.JAVA_BYTE, start, raw, i * bytes, bytes);
+            int width = Math.toIntExact(columns.size());
+            float[] tile = new float[Math.multiplyExact(width, (int) Math.min(TILE, rows))];
+            for (long done = 0; done < rows; done += TILE) {
+                int now = (int) Math.min(TILE, rows - done);
+                for (int column = 0; column < width; column++) {
+                    long start = (from + done + column * columns.stride()) * bytes;
+                    MemorySegment.copy(tensor.data(), ValueLayout.JAVA_BYTE, start, raw, 0, now * bytes);
+                    encoding.decode(raw, now, numbers);
+                    for (int row = 0; row < now; row++) {
+                        tile[row * width + column] = numbers[row];
+                    }
                 }
-                encoding.decode(raw, now, numbers);
-                write(now);
+                write(tile, now * width);
             }
         }
 
-        private void write(int count) {
+        private void write(float[] values, int count) {
             switch (dtype) {
-                case F32 -> MemorySegment.copy(numbers, 0, target, FLOAT, at * 4, count);
+                case F32 -> MemorySegment.copy(values, 0, target, FLOAT, at * 4, count);
                 case BF16 -> {
+                    short[] rounded = new short[count];
                     for (int i = 0; i < count; i++) {
-                        rounded[i] = bfloat16(numbers[i]);
+                        rounded[i] = bfloat16(values[i]);
                     }
                     MemorySegment.copy(rounded, 0, target, SHORT, at * 2, count);
                 }
