@@ -96,7 +96,7 @@ final class Cursor {
     }
 
     CheckpointException bad(String what) {
-        return new CheckpointException("%s: %s; the file is damaged, get it again".formatted(file, what));
+        return new CheckpointException("%s: %s; the file is cut off or damaged, get it again".formatted(file, what));
     }
 
     private CheckpointException truncated(String what, long bytes) {

@@ -110,14 +110,14 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         for (Header h : headers) {
             if (h.offset < 0 || h.offset % alignment != 0 || h.offset > data.byteSize() - base - h.bytes) {
-                throw in.bad(("tensor %s lies at bytes %s to %s after the header, which the %d bytes there do not hold"
-                                + " (or not aligned to %d)")
+                throw in.bad(("tensor %s lies at bytes %s to %s after the header in steps of %d,"
+                                + " which the %d bytes there do not hold")
                         .formatted(
                                 h.name,
                                 Long.toUnsignedString(h.offset),
                                 Long.toUnsignedString(h.offset + h.bytes),
-                                data.byteSize() - base,
-                                alignment));
+                                alignment,
+                                data.byteSize() - base));
             }
             MemorySegment bytes = data.asSlice(base + h.offset, h.bytes);
             if (tensors.put(h.name, new StoredTensor(h.name, h.encoding, h.shape, bytes)) != null) {
