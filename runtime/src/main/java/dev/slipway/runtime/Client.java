@@ -460,6 +460,11 @@ public final class Client implements AutoCloseable {
      * @param data memory that the device reads: on the CPU, native memory aligned to 64 bytes
      */
     public Buffer viewOf(MemorySegment data, TensorType type, Device device) {
+        return viewOf(data, type, device, () -> {});
+    }
+
+    /** As {@link #viewOf(MemorySegment, TensorType, Device)}; {@code done} runs, once, when the plugin is done with the memory. */
+    public Buffer viewOf(MemorySegment data, TensorType type, Device device, Runnable done) {
         if (device.client() != this) {
             throw new UsageException.Foreign(device + " belongs to another client");
         }
@@ -482,7 +487,7 @@ public final class Client implements AutoCloseable {
             PJRT_Client_CreateViewOfDeviceBuffer_Args.layout(
                     args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
             PJRT_Client_CreateViewOfDeviceBuffer_Args.device(args, device.address());
-            api.events().keepUntilDeleted(data, (callback, number) -> {
+            api.events().keepUntilDeleted(data, done, (callback, number) -> {
                 PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback(args, callback);
                 PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback_arg(args, number);
                 api.call(PjrtFunction.PJRT_Client_CreateViewOfDeviceBuffer, args);

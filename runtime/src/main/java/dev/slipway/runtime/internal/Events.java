@@ -23,7 +23,7 @@ public final class Events {
     private final Api api;
     private final ConcurrentHashMap<Long, Pending> pending = new ConcurrentHashMap<>();
     private final AtomicLong next = new AtomicLong(1);
-    private final ConcurrentHashMap<Long, Object> deletions = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Long, Deletion> deletions = new ConcurrentHashMap<>();
     private final MemorySegment callback;
     private final MemorySegment deletionCallback;
 
@@ -108,10 +108,12 @@ public final class Events {
         void call(long callback, long number);
     }
 
-    /** Keeps an object reachable until C calls back to say that it is done with it. */
-    public void keepUntilDeleted(Object kept, WithCallback call) {
+    private record Deletion(Object kept, Runnable done) {}
+
+    /** Keeps an object reachable until C calls back to say that it is done with it; then runs {@code done}, elsewhere. */
+    public void keepUntilDeleted(Object kept, Runnable done, WithCallback call) {
         long number = next.getAndIncrement();
-        deletions.put(number, kept);
+        deletions.put(number, new Deletion(kept, done));
         try {
             call.call(deletionCallback.address(), number);
         } catch (RuntimeException e) {
@@ -122,7 +124,10 @@ public final class Events {
 
     @SuppressWarnings("unused") // called from C
     private void deleted(long pointer, long number) {
-        deletions.remove(number);
+        Deletion deletion = deletions.remove(number);
+        if (deletion != null) {
+            Thread.startVirtualThread(deletion.done());
+        }
     }
 
     @SuppressWarnings("unused") // called from C

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import net.jqwik.api.lifecycle.AfterContainer;
+import net.jqwik.api.lifecycle.BeforeContainer;
+
+/** Arrays in and out: cut over meshes, without copies, and shared with other libraries. */
+class TransferTest {
+
+    private static Client client;
+
+    @BeforeContainer
+    static void open() {
+        client = TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of(8)));
+    }
+
+    @AfterContainer
+    static void close() {
+        client.close();
+    }
+
+    @Property(tries = 60)
+    void whatIsCutOverAMeshIsGatheredAgain(
+            @ForAll @Size(3) List<@IntRange(min = 1, max = 2) Integer> mesh,
+            @ForAll @IntRange(min = 0, max = 5) int permutation,
+            @ForAll @Size(3) List<@IntRange(min = 1, max = 3) Integer> parts) {
+        List<List<Integer>> axes = switch (permutation) {
+            case 0 -> List.of(List.of(0), List.of(1), List.of(2));
+            case 1 -> List.of(List.of(2), List.of(0), List.of());
+            case 2 -> List.of(List.of(), List.of(1, 0), List.of(2));
+            case 3 -> List.of(List.of(0, 1, 2), List.of(), List.of());
+            case 4 -> List.of(List.of(), List.of(), List.of(2, 1));
+            default -> List.of(List.of(), List.of(), List.of());
+        };
+        ShardedArrays.Sharding sharding = new ShardedArrays.Sharding(mesh, axes);
+        TensorType type = new TensorType(
+                ElementType.S32,
+                IntStream.range(0, 3)
+                        .mapToObj(d -> (long) parts.get(d)
+                                * axes.get(d).stream().map(mesh::get).reduce(1, (a, b) -> a * b))
+                        .toList());
+        int[] data = IntStream.range(0, (int) type.elements()).toArray();
+        List<Buffer> shards = ShardedArrays.put(
+                client,
+                MemorySegment.ofArray(data),
+                type,
+                sharding,
+                client.addressableDevices().subList(0, sharding.devices()));
+        int[] back = new int[data.length];
+        ShardedArrays.gather(shards, type, sharding, MemorySegment.ofArray(back));
+        shards.forEach(Buffer::close);
+        assertThat(back).isEqualTo(data);
+    }
+
+    @Example
+    void aShardIsThePartThatItsPlaceInTheMeshSays() {
+        ShardedArrays.Sharding sharding = new ShardedArrays.Sharding(List.of(2, 2), List.of(List.of(0), List.of(1)));
+        List<Buffer> shards = ShardedArrays.put(
+                client,
+                MemorySegment.ofArray(IntStream.range(0, 16).toArray()),
+                TensorType.of(ElementType.S32, 4, 4),
+                sharding,
+                client.addressableDevices().subList(0, 4));
+        try (Arena arena = Arena.ofConfined()) {
+            assertThat(shards.get(1).toHost(arena).toArray(ValueLayout.JAVA_INT))
+                    .containsExactly(2, 3, 6, 7);
+            assertThat(shards.get(2).toHost(arena).toArray(ValueLayout.JAVA_INT))
+                    .containsExactly(8, 9, 12, 13);
+        }
+        shards.forEach(Buffer::close);
+    }
+
+    @Example
+    void aDimensionThatCannotBeCutEvenlyIsRefused() {
+        ShardedArrays.Sharding sharding = new ShardedArrays.Sharding(List.of(2), List.of(List.of(0)));
+        assertThatThrownBy(() -> sharding.shard(TensorType.of(ElementType.F32, 3)))
+                .isInstanceOf(UsageException.BadArgument.class)
+                .hasMessageContaining("2 equal parts");
+    }
+
+    @Example
+    void aMemoryMappedFileBecomesABufferWithoutACopy() throws Exception {
+        Path file = Files.createTempFile("weights", ".bin");
+        try {
+            byte[] content = new byte[1 << 20];
+            content[4096] = 42;
+            Files.write(file, content);
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
+                    Arena arena = Arena.ofShared()) {
+                MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, content.length, arena);
+                try (Buffer buffer = client.put(
+                        mapped.asSlice(4096),
+                        TensorType.of(ElementType.U8, content.length - 4096),
+                        client.device(0).defaultMemory(),
+                        Client.HostSemantics.ZERO_COPY)) {
+                    buffer.await();
+                    assertThat(buffer.unsafePointer()).isEqualTo(mapped.address() + 4096);
+                    try (Buffer.View view = buffer.view()) {
+                        assertThat(view.segment().get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) 42);
+                    }
+                }
+            }
+        } finally {
+            Files.delete(file);
+        }
+    }
+
+    @Example
+    void aBufferGoesOutByDlPackAndComesBackWithoutACopy() throws Exception {
+        TensorType type = TensorType.of(ElementType.BF16, 2, 3);
+        Buffer original = client.put(MemorySegment.ofArray(new short[] {1, 2, 3, 4, 5, 6}), type, client.device(0));
+        long tensor = DlPack.export(original);
+        try (Buffer taken = DlPack.take(tensor, client);
+                Arena arena = Arena.ofConfined()) {
+            assertThat(taken.type()).isEqualTo(type);
+            assertThat(taken.unsafePointer()).isEqualTo(original.unsafePointer());
+            original.close();
+            assertThat(taken.toHost(arena).toArray(ValueLayout.JAVA_SHORT)).containsExactly(1, 2, 3, 4, 5, 6);
+        }
+    }
+
+    @Example
+    void aTypeThatDlPackDoesNotHaveIsRefused() {
+        try (Buffer buffer =
+                client.put(MemorySegment.ofArray(new byte[4]), TensorType.of(ElementType.S4, 4), client.device(0))) {
+            assertThatThrownBy(() -> DlPack.export(buffer)).isInstanceOf(UsageException.Unsupported.class);
+        }
+    }
+
+    @Example
+    void aTransferOverlapsWithARunThatWaitsForIt() throws Exception {
+        TensorType type = TensorType.of(ElementType.F32, 4);
+        try (LoadedExecutable twice = client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
+                HostTransfer transfer =
+                        client.transfer(List.of(type), client.device(0).defaultMemory());
+                Buffer x = transfer.buffer(0);
+                Buffer y = twice.execute(x).getFirst();
+                Arena arena = Arena.ofShared()) {
+            assertThat(y.ready().isDone()).isFalse();
+            transfer.send(0, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), 0, true)
+                    .get(30, TimeUnit.SECONDS);
+            assertThat(y.toHost(arena).toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2, 4, 6, 8);
+        }
+    }
+
+    @Example
+    void waitingCanHaveATimeLimit() {
+        TensorType type = TensorType.of(ElementType.F32, 4);
+        try (HostTransfer transfer =
+                        client.transfer(List.of(type), client.device(0).defaultMemory());
+                Buffer never = transfer.buffer(0)) {
+            assertThatThrownBy(() -> never.ready().get(50, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(java.util.concurrent.TimeoutException.class);
+            transfer.fail(0, 1, "given up");
+            assertThatThrownBy(never::await).isInstanceOf(StatusException.Cancelled.class);
+        }
+    }
+}
