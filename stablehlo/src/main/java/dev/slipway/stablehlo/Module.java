@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.stablehlo;
 
+import dev.slipway.stablehlo.internal.BytecodeReader;
+import dev.slipway.stablehlo.internal.BytecodeWriter;
 import dev.slipway.stablehlo.internal.OpTable;
 import dev.slipway.stablehlo.internal.Parser;
 import dev.slipway.stablehlo.internal.Printer;
 import dev.slipway.stablehlo.internal.Registry;
+import dev.slipway.stablehlo.internal.Version;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -27,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("JavaLangClash") // It is MLIR's word, and java.lang.Module is seldom meant near it.
 public record Module(Operation operation) {
+
+    /** The newest version of StableHLO that is understood. */
+    public static final String VERSION = Version.CURRENT.toString();
 
     /** @throws IllegalArgumentException if the operation is not a {@code builtin.module} of one block */
     public Module {
@@ -68,6 +74,30 @@ public record Module(Operation operation) {
      */
     public static Module parse(byte[] text, String fileName) {
         return wrap(Parser.parse(text, fileName));
+    }
+
+    /**
+     * A module from MLIR bytecode: plain, or a portable artifact of StableHLO 0.9.0 or newer.
+     *
+     * @throws BytecodeException if the bytes are no module, or of a version that is not understood
+     */
+    public static Module fromBytecode(byte[] bytes) {
+        return wrap(BytecodeReader.read(bytes));
+    }
+
+    /** This module as plain MLIR bytecode; the same module gives the same bytes. */
+    public byte[] toBytecode() {
+        return BytecodeWriter.write(operation);
+    }
+
+    /**
+     * This module as a portable artifact, which is read by that version of StableHLO and all newer ones.
+     *
+     * @param version the version to write for, e.g. {@code 1.13.0}, or {@link #VERSION}
+     * @throws BytecodeException if the version is not known, or does not have what the module uses
+     */
+    public byte[] toPortableArtifact(String version) {
+        return BytecodeWriter.writePortable(operation, version);
     }
 
     private static Module wrap(List<Operation> operations) {

@@ -78,6 +78,7 @@ public final class OpGenerator {
                 Path.of(arguments[1]));
         generator.writeEnums();
         generator.writeTable();
+        generator.writeVhlo(Path.of(arguments[0]));
         generator.writeBuilder("stablehlo", "StablehloOps");
         generator.writeBuilder("chlo", "ChloOps");
         generator.writeBuilder("sdy", "SdyOps");
@@ -136,6 +137,34 @@ public final class OpGenerator {
             type.addMethod(value.build());
             write(API, type.build());
         }
+    }
+
+    /** The versioned operations of portable artifacts: name, first and last version, attributes. */
+    private void writeVhlo(Path folder) throws IOException {
+        CodeBlock.Builder code = CodeBlock.builder();
+        for (Map.Entry<String, String> entry : OpTable.readMap(folder.resolve("vhlo.json")).entrySet()) {
+            code.addStatement("to.accept($S, $S)", entry.getKey(), entry.getValue());
+        }
+        write(
+                API + ".internal",
+                TypeSpec.classBuilder("VhloTable")
+                        .addModifiers(Modifier.FINAL)
+                        .addJavadoc("The versioned operations of portable artifacts.\n")
+                        .addMethod(MethodSpec.constructorBuilder()
+                                .addModifiers(Modifier.PRIVATE)
+                                .build())
+                        .addMethod(MethodSpec.methodBuilder("forEach")
+                                .addModifiers(Modifier.STATIC)
+                                .addJavadoc("Passes name and row (first..last: attributes) of every operation.\n")
+                                .addParameter(
+                                        ParameterizedTypeName.get(
+                                                ClassName.get(java.util.function.BiConsumer.class),
+                                                ClassName.get(String.class),
+                                                ClassName.get(String.class)),
+                                        "to")
+                                .addCode(code.build())
+                                .build())
+                        .build());
     }
 
     private void writeTable() throws IOException {

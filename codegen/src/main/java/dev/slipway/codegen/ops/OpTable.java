@@ -95,6 +95,17 @@ record OpTable(Map<String, String> types, List<EnumSpec> enums, List<OpSpec> ops
         return new OpTable(types, enums, ops);
     }
 
+    /** A file of one object of strings. */
+    static Map<String, String> readMap(Path file) throws IOException {
+        Map<String, String> map = new LinkedHashMap<>();
+        JsonMapper.builder()
+                .build()
+                .readTree(Files.readString(file))
+                .properties()
+                .forEach(entry -> map.put(entry.getKey(), entry.getValue().asString()));
+        return map;
+    }
+
     private static OpSpec readOp(String dialect, String name, JsonNode op, Map<String, String> types) {
         List<String> constraints = new ArrayList<>();
         op.path("constraints").forEach(text -> constraints.add(text.asString()));

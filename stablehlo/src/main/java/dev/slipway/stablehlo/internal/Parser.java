@@ -60,6 +60,28 @@ public final class Parser {
         return operations;
     }
 
+    /** An attribute that stands by itself. */
+    static Attribute attribute(byte[] text) {
+        AttributeParser parser = new AttributeParser(new Scanner(text));
+        Attribute attribute = parser.attribute();
+        expectEnd(parser.in);
+        return attribute;
+    }
+
+    /** A type that stands by itself. */
+    static Type type(byte[] text) {
+        AttributeParser parser = new AttributeParser(new Scanner(text));
+        Type type = parser.type();
+        expectEnd(parser.in);
+        return type;
+    }
+
+    private static void expectEnd(Scanner in) {
+        if (!in.atEnd()) {
+            throw in.error("expected the end of the text, got " + in.found());
+        }
+    }
+
     /** Resources hold the elements of constants that stand elsewhere; they are passed over. */
     private void skipResources() {
         int start = in.at;
