@@ -1,4 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Ahead-of-time compilation of inference programs. */
+/**
+ * Ahead-of-time compilation of inference programs: a machine's name, a mesh and a model in; an executable with its memory,
+ * cost and fit out. It is AXLearn's {@code compile_inference_programs} in Java's form, and where the machine is a CPU it runs
+ * the programs too.
+ *
+ * <h2>Compile for a machine that is not there</h2>
+ *
+ * {@snippet :
+ * DecoderConfig model = DecoderConfig.llama(
+ *         49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+ * InferenceRunner runner = InferenceRunner.of(model, DecodeOptions.greedy(256))
+ *         .withMesh(List.of("data", "model"), MeshShape.hybrid(List.of(1, -1), List.of(2, 1)));
+ * Compiled compiled = new AotCompiler(PluginLocator.ofUser())
+ *         .compileInferencePrograms(runner, InputBatchSpec.prefix(16, 64), "v5e-16", 2)
+ *         .get("sample_decode");
+ * byte[] executable = compiled.executable().toBytes();
+ * long bytes = compiled.memory().temporaries();
+ * }
+ *
+ * <h2>The reference's arguments</h2>
+ *
+ * <table>
+ * <caption>From Python to Java</caption>
+ * <tr><th>{@code compile_inference_programs}</th><th>here</th></tr>
+ * <tr><td>{@code inferencer_config}</td><td>{@link dev.slipway.aot.InferenceRunner}: model, mesh axis names and shape, decode
+ *     options</td></tr>
+ * <tr><td>{@code input_batch_spec}</td><td>{@link dev.slipway.lowering.InputBatchSpec}: shape, element type and partition by
+ *     name</td></tr>
+ * <tr><td>{@code topology}, {@code topology_num_slices}</td><td>a name, null for this CPU; the slices</td></tr>
+ * <tr><td>{@code compiler_options}</td><td>a map of name to string, boolean, long or double</td></tr>
+ * <tr><td>{@code method}</td><td>one name or several; the result's keys are these names, where the reference's is always
+ *     {@code "sample_decode"}</td></tr>
+ * </table>
+ *
+ * <h2>Errors</h2>
+ *
+ * <table>
+ * <caption>What is thrown, each with the value, what was expected and a remedy in its message</caption>
+ * <tr><th>fault</th><th>exception</th></tr>
+ * <tr><td>unknown machine</td><td>{@link dev.slipway.topology.UnknownTopologyException}, with the nearest names</td></tr>
+ * <tr><td>a mesh that does not fit</td><td>{@link dev.slipway.mesh.MeshException}</td></tr>
+ * <tr><td>a model, batch or option that cannot be lowered</td><td>{@link dev.slipway.lowering.LoweringException}</td></tr>
+ * <tr><td>a plugin that is missing, or whose compiler refuses the program</td>
+ *     <td>{@link dev.slipway.runtime.PjrtException}; a program too large for the chip is
+ *     {@link dev.slipway.runtime.StatusException.CompileTimeHbmOom}</td></tr>
+ * <tr><td>a compiler that aborts</td><td>{@link dev.slipway.aot.CompilerCrashedException}, where it worked in a process of its
+ *     own ({@link dev.slipway.aot.AotCompiler.Isolation#WORKER})</td></tr>
+ * </table>
+ *
+ * <h2>Lifetimes</h2>
+ *
+ * <p>A {@link dev.slipway.aot.Compiled} is a plain value. A {@link dev.slipway.aot.DecodeSession} holds devices and parameters
+ * until it is closed, and closes the streams that it gave.
+ */
 package dev.slipway.aot;

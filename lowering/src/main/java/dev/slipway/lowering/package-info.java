@@ -1,4 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Decoder models as StableHLO programs. */
+/**
+ * Decoder models as StableHLO programs: from a {@link dev.slipway.lowering.DecoderConfig} and a mesh to a module whose arguments
+ * and results say how they lie on the devices. No weight is needed, and no plugin.
+ *
+ * {@snippet :
+ * DecoderConfig model = DecoderConfig.llama(
+ *         49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+ * Mesh mesh = Mesh.of(Topologies.resolve("v5e-16"), MeshSpec.of(List.of("data", "model"), 1, -1));
+ * InferenceProgram program = DecodePrograms.of(
+ *                 model,
+ *                 Form.scanned(ElementType.BF16),
+ *                 DecodeOptions.greedy(256),
+ *                 mesh,
+ *                 ShardingRules.standard())
+ *         .sampleDecode(InputBatchSpec.prefix(16, 64));
+ * String stablehlo = program.module().toString();
+ * }
+ *
+ * <p>What a program takes and gives is in {@link dev.slipway.lowering.DecodePrograms}; which weights there are, and in which
+ * shape, in {@link dev.slipway.lowering.Parameters}; which mesh axes cut them, in {@link
+ * dev.slipway.lowering.ShardingRules}. A dimension that does not divide is left whole, and the program's notes say so.
+ *
+ * <p>What cannot be lowered is a {@link dev.slipway.lowering.LoweringException}.
+ */
 package dev.slipway.lowering;

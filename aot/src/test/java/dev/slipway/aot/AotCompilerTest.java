@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.mesh.MeshShape;
+import dev.slipway.runtime.StatusException;
+import dev.slipway.topology.Platform;
+import dev.slipway.topology.PluginSpec;
+import dev.slipway.topology.Topologies;
+import dev.slipway.topology.UnknownTopologyException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Compilation with the real plugins, in this process and in workers. */
+class AotCompilerTest {
+    private static final DecoderConfig TINY =
+            DecoderConfig.llama(256, 64, 2, 4, 2, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+
+    private final PluginLocator plugins = PluginLocator.ofUser();
+
+    private static InferenceRunner runner() {
+        return InferenceRunner.of(TINY, DecodeOptions.greedy(32));
+    }
+
+    @Test
+    void thePackageManualsSnippetCompiles() {
+        DecoderConfig model = DecoderConfig.llama(
+                49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+        InferenceRunner runner = InferenceRunner.of(model, DecodeOptions.greedy(256))
+                .withMesh(List.of("data", "model"), MeshShape.hybrid(List.of(1, -1), List.of(2, 1)));
+        Compiled compiled = new AotCompiler(PluginLocator.ofUser())
+                .compileInferencePrograms(runner, InputBatchSpec.prefix(16, 64), "v5e-16", 2)
+                .get("sample_decode");
+        byte[] executable = compiled.executable().toBytes();
+        long bytes = compiled.memory().temporaries();
+
+        assertThat(executable).isNotEmpty();
+        assertThat(bytes).isPositive();
+        assertThat(compiled.mesh().shape()).containsExactly(2, 16);
+    }
+
+    @Test
+    void noTopologyMeansThisCpu() {
+        Map<String, Compiled> compiled = new AotCompiler(plugins)
+                .compileInferencePrograms(runner(), InputBatchSpec.prefix(2, 8), null, 1, Map.of());
+
+        assertThat(compiled).containsOnlyKeys("sample_decode");
+        assertThat(compiled.get("sample_decode").executable().platform().name()).isEqualTo("cpu");
+    }
+
+    @Test
+    void slicesOfThisCpuAreRefused() {
+        assertThatThrownBy(() -> new AotCompiler(plugins)
+                        .compileInferencePrograms(runner(), InputBatchSpec.prefix(2, 8), null, 2))
+                .isInstanceOf(AotException.class)
+                .hasMessageContaining("2 slices");
+    }
+
+    @Test
+    void anUnknownTopologyNamesTheNearest() {
+        assertThatThrownBy(() -> new AotCompiler(plugins)
+                        .compileInferencePrograms(runner(), InputBatchSpec.prefix(2, 8), "v5litepod-17", 1))
+                .isInstanceOf(UnknownTopologyException.class)
+                .hasMessageContaining("v5e-16");
+    }
+
+    @Test
+    void severalProgramsComeFromOneCallInTheOrderAskedFor() {
+        Map<String, Compiled> compiled = new AotCompiler(plugins)
+                .compileInferencePrograms(
+                        runner(),
+                        InputBatchSpec.prefix(4, 8),
+                        "v4-8",
+                        1,
+                        Map.of(),
+                        "sample_decode",
+                        "prefill",
+                        "decode_step");
+
+        assertThat(compiled.keySet()).containsExactly("sample_decode", "prefill", "decode_step");
+    }
+
+    @Test
+    void compilerOptionsReachTheCompiler() {
+        assertThatThrownBy(() -> new AotCompiler(plugins)
+                        .compileInferencePrograms(
+                                runner(), InputBatchSpec.prefix(4, 8), "v4-8", 1, Map.of("no_such_option", true)))
+                .isInstanceOf(StatusException.class)
+                .hasMessageContaining("no_such_option");
+    }
+
+    @Test
+    void aWorkerGivesWhatThisProcessGives() {
+        AotCompiler.Lowered lowered = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(4, 8), Topologies.resolve("v4-8"), AotCompiler.SAMPLE_DECODE);
+        Compiled here = new AotCompiler(plugins).compile(lowered, Map.of());
+        Compiled there = new AotCompiler(plugins, AotCompiler.Isolation.WORKER).compile(lowered, Map.of());
+
+        assertThat(there.memory()).isEqualTo(here.memory());
+        assertThat(there.costs()).isEqualTo(here.costs());
+        assertThat(there.executable().platform()).isEqualTo(here.executable().platform());
+    }
+
+    @Test
+    void twoProcessesCompileAtOnce() {
+        AotCompiler compiler = new AotCompiler(plugins, AotCompiler.Isolation.WORKER);
+        AotCompiler.Lowered lowered = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(4, 8), Topologies.resolve("v4-8"), AotCompiler.SAMPLE_DECODE);
+        CompletableFuture<Compiled> first = CompletableFuture.supplyAsync(() -> compiler.compile(lowered, Map.of()));
+        CompletableFuture<Compiled> second = CompletableFuture.supplyAsync(() -> compiler.compile(lowered, Map.of()));
+
+        assertThat(first.join().memory()).isEqualTo(second.join().memory());
+    }
+
+    @Test
+    void aStatusInAWorkerIsThatStatusHere() {
+        CompileJob job = new CompileJob(
+                new PluginSpec.Cpu(1), new int[] {0}, Map.of(), "not a module".getBytes(StandardCharsets.UTF_8));
+
+        assertThatThrownBy(() -> CompileWorker.run(plugins.locate(Platform.CPU), job))
+                .isInstanceOf(StatusException.class);
+    }
+
+    @Test
+    void aCompilerThatAbortsDoesNotTakeThisJvmWithIt() {
+        // An unbounded dynamic dimension: libtpu's compiler fails a check on it and aborts.
+        String module = """
+                module {
+                  func.func public @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {
+                    %0 = stablehlo.add %arg0, %arg0 : tensor<?xf32>
+                    return %0 : tensor<?xf32>
+                  }
+                }
+                """;
+        CompileJob job = new CompileJob(
+                Topologies.resolve("v5e-1").plugin(), new int[] {0}, Map.of(), module.getBytes(StandardCharsets.UTF_8));
+
+        assertThatThrownBy(() -> CompileWorker.run(plugins.locate(Platform.TPU), job))
+                .isInstanceOf(CompilerCrashedException.class)
+                .hasMessageContaining("134");
+    }
+}

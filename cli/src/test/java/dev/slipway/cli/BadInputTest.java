@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.slipway.runtime.PipPackage;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a user gets for what cannot be done: one clear line, exit code 1, or 2 for bad usage; never a trace. */
+class BadInputTest {
+    @TempDir
+    Path folder;
+
+    private static void refused(int code, String part, String... arguments) {
+        Slipway run = Slipway.run(arguments);
+        assertThat(run.code()).as(run.err()).isEqualTo(code);
+        assertThat(run.err()).contains(part).doesNotContain("\tat ").doesNotContain("a fault of slipway's own");
+        String said = Arrays.stream(run.err().split("\n"))
+                .filter(line -> line.startsWith("slipway: "))
+                .findFirst()
+                .orElseThrow();
+        assertThat(said).contains(part);
+    }
+
+    @Test
+    void anUnknownMachineGetsItsNearestNames() {
+        refused(1, "v5e-16", "compile", "--target=v5e-17");
+    }
+
+    @Test
+    void anUnknownModelGetsTheNamesThatThereAre() {
+        refused(1, "smollm2-135m", "compile", "--model=smolm", "--target=v5e-16");
+    }
+
+    @Test
+    void aShapeThatDoesNotDivideNamesAxisAndCount() {
+        refused(1, "16", "compile", "--target=v5e-16", "--shape=3,-1");
+    }
+
+    @Test
+    void aModelFileCutInHalfIsNamed() throws Exception {
+        byte[] whole;
+        try (PluginsOnDemand packages = new PluginsOnDemand(new Output())) {
+            whole = Files.readAllBytes(packages.file(PipPackage.SMOLLM2, "SmolLM2"));
+        }
+        Path half = folder.resolve("half.gguf");
+        Files.write(half, Arrays.copyOf(whole, whole.length / 2));
+
+        refused(1, "half.gguf", "generate", "--model=" + half, "--prompt=x");
+    }
+
+    @Test
+    void aFileThatIsNoModelIsNamed() throws Exception {
+        Path file = Files.writeString(folder.resolve("notes.txt"), "not a model");
+
+        refused(1, "notes.txt", "generate", "--model=" + file, "--prompt=x");
+    }
+
+    @Test
+    void aPrefixWiderThanTheMaximumLengthIsRefused() {
+        refused(1, "wide", "compile", "--target=v4-8", "--prefix=64", "--max-length=32");
+    }
+
+    @Test
+    void aLengthBeyondTheModelsPositionsIsRefused() {
+        refused(1, "8192 positions", "compile", "--target=v4-8", "--max-length=100000");
+    }
+
+    @Test
+    void anUnknownMethodGetsTheOnesThatThereAre() {
+        refused(1, "sample_decode", "compile", "--target=v4-8", "--method=samples");
+    }
+
+    @Test
+    void aTokenOutsideTheVocabularyIsRefused() {
+        refused(1, "49151", "generate", "--ids=1,99999999");
+    }
+
+    @Test
+    void aMachineThatIsNotHereDoesNotRun() {
+        refused(1, "is not here", "generate", "--prompt=x", "--target=v5e-16");
+    }
+
+    @Test
+    void halfAHybridMeshIsBadUsage() {
+        refused(2, "--dcn", "compile", "--target=v5e-16", "--ici=1,16");
+    }
+
+    @Test
+    void aMissingPromptIsBadUsage() {
+        refused(2, "--prompt", "generate");
+    }
+
+    @Test
+    void anUnknownCompilerOptionIsNamed() {
+        refused(1, "xla_no_such_option", "compile", "--target=v4-8", "--option=xla_no_such_option=1");
+    }
+}

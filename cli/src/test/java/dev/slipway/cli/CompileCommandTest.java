@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.slipway.runtime.SerializedExecutable;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+
+/** {@code slipway compile} for machines that are not here. */
+class CompileCommandTest {
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({
+        "v5e-16, 2, '--ici=1,16 --dcn=2,1', 32",
+        "v4-8, 1, '', 4",
+        "v5p-8, 1, '--shape=1,-1', 4",
+        "v6e-8, 1, '--shape=2,4', 8",
+        "7x-8, 1, '--shape=2,-1', 8"
+    })
+    void smolLm2CompilesForEveryGeneration(String target, int slices, String mesh, int devices) {
+        String[] arguments = ("compile --model=smollm2-135m --json --target=" + target + " --slices=" + slices + " "
+                        + mesh)
+                .strip()
+                .split(" +");
+        Slipway run = Slipway.run(arguments);
+
+        assertThat(run.code()).as(run.err()).isZero();
+        JsonNode report = run.json();
+        assertThat(report.get("method").asString()).isEqualTo("sample_decode");
+        assertThat(report.get("devices").asInt()).isEqualTo(devices);
+        assertThat(report.get("mesh").get("device_ids")).hasSize(devices);
+        assertThat(report.get("memory").get("argument_bytes").asLong()).isGreaterThan(50_000_000);
+        assertThat(report.get("cost").get("flops").asDouble()).isGreaterThan(1e8);
+        assertThat(report.get("fit").get("fits").asBoolean()).isTrue();
+    }
+
+    @Test
+    void whatDoesNotDivideIsLeftWholeAndSaidSo() {
+        Slipway run = Slipway.run("compile", "--target=v5e-16", "--shape=1,16", "--json");
+
+        assertThat(run.code()).as(run.err()).isZero();
+        JsonNode report = run.json();
+        assertThat(report.get("notes").toString())
+                .contains("q/weight: dimension 1 of 9 does not divide by model=16, left whole")
+                .contains("k/weight: dimension 1 of 3 does not divide by model=16, left whole");
+        assertThat(partition(report, "params/layers/q/weight")).isEqualTo("P(None, None, None, None)");
+        assertThat(partition(report, "params/layers/gate/weight")).isEqualTo("P(None, 'model', None)");
+        assertThat(partition(report, "params/embedding/weight")).isEqualTo("P('model', None)");
+    }
+
+    private static String partition(JsonNode report, String path) {
+        return report.get("arguments").values().stream()
+                .filter(argument -> argument.get("path").asString().equals(path))
+                .findFirst()
+                .orElseThrow()
+                .get("partition")
+                .asString();
+    }
+
+    @Test
+    void aModelWithoutWeightsCompilesFromItsConfigAlone() {
+        Slipway run = Slipway.run("compile", "--model=llama-3-8b", "--target=v5e-16", "--shape=1,16", "--json");
+
+        assertThat(run.code()).as(run.err()).isZero();
+        JsonNode memory = run.json().get("memory");
+        assertThat(memory.get("argument_bytes").asLong())
+                .as("8B bfloat16 parameters over 16 chips, KV heads whole")
+                .isBetween(1_400_000_000L, 1_600_000_000L);
+    }
+
+    @Test
+    void theExecutableIsWrittenWholeAndReadsBack() throws Exception {
+        Path file = folder.resolve("smollm2.slipway");
+        Slipway run = Slipway.run("compile", "--target=v4-8", "--out=" + file, "--json");
+
+        assertThat(run.code()).as(run.err()).isZero();
+        SerializedExecutable read = SerializedExecutable.of(Files.readAllBytes(file));
+        assertThat(read.platform().name()).isEqualTo("tpu");
+        assertThat(read.code()).hasSize(run.json().get("executable_bytes").asInt());
+        assertThat(folder).isDirectoryNotContaining(path -> path.toString().endsWith(".part"));
+    }
+
+    @Test
+    void aProgramThatDoesNotFitIsRefusedWithTheChipsLimit() {
+        Slipway run = Slipway.run("compile", "--model=llama-3-8b", "--target=v5e-1", "--json");
+
+        assertThat(run.code()).isEqualTo(1);
+        assertThat(run.json().get("error").get("type").asString()).isEqualTo("CompileTimeHbmOom");
+        assertThat(run.err()).contains("15.75G");
+    }
+}

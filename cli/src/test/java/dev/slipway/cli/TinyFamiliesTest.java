@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.slipway.aot.DecodeSession;
+import dev.slipway.aot.InferenceRunner;
+import dev.slipway.aot.PluginLocator;
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.Form;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.Topologies;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+
+/** Small checkpoints with random weights against Hugging Face transformers: what each family does differently. */
+class TinyFamiliesTest {
+    @ParameterizedTest
+    @CsvSource({
+        "llama, SCANNED",
+        "llama, UNROLLED",
+        "gemma3_text, SCANNED",
+        "gemma3_text, UNROLLED",
+        "gpt2, SCANNED",
+        "olmo2, SCANNED",
+        "qwen3_moe, SCANNED"
+    })
+    void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers) throws Exception {
+        Path folder = Path.of(Slipway.class.getResource("golden/tiny/" + family).toURI());
+        try (Model model = Model.open(folder.toString(), new PluginsOnDemand(new Output()))) {
+            Form form = new Form(layers, ElementType.F32, ElementType.F32, ElementType.F32);
+            InferenceRunner runner =
+                    InferenceRunner.of(model.config(), DecodeOptions.greedy(64)).withForm(form);
+            JsonNode cases = Slipway.golden("tiny/" + family + "/expected.json").get("cases");
+            int[][] prompts = cases.values().stream()
+                    .map(c -> Slipway.ints(c.get("input_ids")))
+                    .toArray(int[][]::new);
+            try (DecodeSession session =
+                    DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), model::read)) {
+                DecodeSession.TokenStream stream =
+                        session.stream(prompts, 40, new float[prompts.length], Generation.key(0));
+                List<List<Integer>> rows = new ArrayList<>();
+                for (int token : stream.tokens()) {
+                    rows.add(new ArrayList<>(List.of(token)));
+                }
+                for (int i = 1; i < 16; i++) {
+                    int[] tokens = stream.advance();
+                    for (int row = 0; row < tokens.length; row++) {
+                        rows.get(row).add(tokens[row]);
+                    }
+                }
+                for (int row = 0; row < prompts.length; row++) {
+                    JsonNode expected = cases.get(row);
+                    assertThat(rows.get(row).stream()
+                                    .mapToInt(Integer::intValue)
+                                    .toArray())
+                            .containsExactly(Slipway.ints(expected.get("greedy16")));
+                    JsonNode logits = expected.get("last_logits");
+                    for (int i = 0; i < logits.size(); i++) {
+                        assertThat(stream.logits()[row * logits.size() + i])
+                                .isCloseTo(logits.get(i).floatValue(), within(1e-4f));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.slipway.mesh.Mesh;
+import dev.slipway.mesh.MeshSpec;
+import dev.slipway.mesh.PartitionSpec;
+import dev.slipway.mesh.ShardingException;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
+import dev.slipway.topology.Topologies;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What decode programs look like, without a plugin. */
+class DecodeProgramsTest {
+    private static final InputBatchSpec BATCH = InputBatchSpec.prefix(16, 64);
+
+    private static DecoderConfig smolLm2(int depth) {
+        return DecoderConfig.llama(
+                49152, 576, depth, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+    }
+
+    private static Mesh mesh(int... shape) {
+        return Mesh.of(Topologies.resolve("v5e-16"), MeshSpec.of(List.of("data", "model"), shape));
+    }
+
+    private static DecodePrograms programs(DecoderConfig model, Form form, Mesh mesh) {
+        return DecodePrograms.of(model, form, DecodeOptions.greedy(128), mesh, ShardingRules.standard());
+    }
+
+    private static String text(int depth, Form form) {
+        return programs(smolLm2(depth), form, mesh(1, 16))
+                .sampleDecode(BATCH)
+                .module()
+                .toString();
+    }
+
+    @Test
+    void thePackageManualsSnippetLowers() {
+        Mesh mesh = Mesh.of(Topologies.resolve("v5e-16"), MeshSpec.of(List.of("data", "model"), 1, -1));
+        InferenceProgram program = DecodePrograms.of(
+                        smolLm2(30),
+                        Form.scanned(ElementType.BF16),
+                        DecodeOptions.greedy(256),
+                        mesh,
+                        ShardingRules.standard())
+                .sampleDecode(InputBatchSpec.prefix(16, 64));
+
+        assertThat(program.module().toString())
+                .contains("func.func public @main")
+                .contains("sdy.mesh @mesh");
+    }
+
+    @Test
+    void aScannedProgramHasAsManyLinesAtEveryDepth() {
+        Form form = Form.scanned(ElementType.BF16);
+
+        assertThat(text(80, form).lines().count())
+                .isEqualTo(text(2, form).lines().count());
+    }
+
+    @Test
+    void anUnrolledProgramGrowsWithDepth() {
+        Form form = Form.unrolled(ElementType.BF16);
+
+        assertThat(text(4, form).lines().count())
+                .isGreaterThan(text(2, form).lines().count());
+    }
+
+    @Test
+    void loweringTwiceGivesTheSameText() {
+        assertThat(text(30, Form.scanned(ElementType.BF16))).isEqualTo(text(30, Form.scanned(ElementType.BF16)));
+    }
+
+    @Test
+    void argumentsAreParametersThenKeyThenBatch() {
+        InferenceProgram program = programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
+                .sampleDecode(BATCH);
+
+        assertThat(program.parameterSpecs()).allMatch(spec -> spec.path().startsWith("params/"));
+        assertThat(program.inputSpecs().stream().map(TensorSpec::path))
+                .containsExactly("prng_key", "input_batch/prefix");
+        assertThat(program.inputSpecs().get(0).type()).isEqualTo(TensorType.of(ElementType.UI32, 4));
+        assertThat(program.inputSpecs().get(0).donated()).isTrue();
+        assertThat(program.results().stream().map(TensorSpec::path))
+                .containsExactly("new_key", "sequences", "token_scores");
+        assertThat(program.results().get(1).type()).isEqualTo(TensorType.of(ElementType.I32, 16, 1, 128));
+    }
+
+    @Test
+    void theBatchIsCutAlongTheBatchAxesAndWeightsAlongTheModelAxis() {
+        InferenceProgram program =
+                programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(4, 4)).sampleDecode(BATCH);
+
+        assertThat(program.inputSpecs().get(1).partition()).isEqualTo(PartitionSpec.of("data", null));
+        assertThat(program.parameterSpecs().getFirst().partition()).isEqualTo(PartitionSpec.of("model", null));
+        assertThat(program.notes()).anyMatch(note -> note.contains("q/weight") && note.contains("9"));
+    }
+
+    @Test
+    void aBatchThatDoesNotDivideIsLeftWholeAndNoted() {
+        InferenceProgram program = programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
+                .sampleDecode(InputBatchSpec.prefix(3, 8));
+
+        assertThat(program.inputSpecs().get(1).partition().isReplicated()).isTrue();
+        assertThat(program.notes()).anyMatch(note -> note.startsWith("batch") && note.contains("data=16"));
+    }
+
+    @Test
+    void aPartitionOfTheCallersThatDoesNotDivideIsRefused() {
+        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
+                "prefix",
+                new InputBatchSpec.Input(TensorType.of(ElementType.I32, 3, 8), PartitionSpec.of("data", null))));
+
+        assertThatThrownBy(() -> programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
+                        .sampleDecode(batch))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("16");
+    }
+
+    @Test
+    void aBatchWithoutAPrefixIsRefusedByName() {
+        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
+                "prompt", new InputBatchSpec.Input(TensorType.of(ElementType.I32, 3, 8), null)));
+
+        assertThatThrownBy(() -> programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
+                        .sampleDecode(batch))
+                .isInstanceOf(LoweringException.class)
+                .hasMessageContaining("\"prefix\"")
+                .hasMessageContaining("prompt");
+    }
+
+    @Test
+    void aPrefixOfFloatsIsRefused() {
+        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
+                "prefix", new InputBatchSpec.Input(TensorType.of(ElementType.F32, 3, 8), null)));
+
+        assertThatThrownBy(() -> programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
+                        .sampleDecode(batch))
+                .isInstanceOf(LoweringException.class)
+                .hasMessageContaining("f32");
+    }
+
+    @Test
+    void headsThatAreNoMultipleOfKvHeadsAreRefused() {
+        assertThatThrownBy(() -> DecoderConfig.Attention.of(9, 2, 64))
+                .isInstanceOf(LoweringException.class)
+                .hasMessageContaining("9")
+                .hasMessageContaining("2");
+    }
+
+    @Test
+    void theParametersOfSmolLm2AreCounted() {
+        // 134,515,008: the count that Hugging Face publishes for SmolLM2-135M.
+        assertThat(Parameters.count(smolLm2(30))).isEqualTo(134_515_008L);
+    }
+}
