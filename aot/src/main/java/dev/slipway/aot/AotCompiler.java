@@ -7,6 +7,7 @@ import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.CompileOptions;
+import dev.slipway.topology.Accelerator;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.nio.charset.StandardCharsets;
@@ -121,6 +122,11 @@ public final class AotCompiler {
     /** Compiles what was lowered. Throws as {@link #compileInferencePrograms} does. */
     public Compiled compile(Lowered lowered, Map<String, ?> compilerOptions) {
         Topology machine = lowered.topology();
+        if (machine.chip().accelerator() instanceof Accelerator.Gpu gpu
+                && gpu.target().isRocm()) {
+            throw new AotException(
+                    "there is no plugin that compiles for %s; NVIDIA's would crash on it".formatted(machine.name()));
+        }
         long start = System.nanoTime();
         byte[] module = lowered.program().module().toString().getBytes(StandardCharsets.UTF_8);
         double print = seconds(start);

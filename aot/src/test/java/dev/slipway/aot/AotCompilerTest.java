@@ -130,21 +130,31 @@ class AotCompilerTest {
     }
 
     @Test
-    void aCompilerThatAbortsDoesNotTakeThisJvmWithIt() {
-        // An unbounded dynamic dimension: libtpu's compiler fails a check on it and aborts.
-        String module = """
-                module {
-                  func.func public @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {
-                    %0 = stablehlo.add %arg0, %arg0 : tensor<?xf32>
-                    return %0 : tensor<?xf32>
-                  }
-                }
-                """;
-        CompileJob job = new CompileJob(
-                Topologies.resolve("v5e-1").plugin(), new int[] {0}, Map.of(), module.getBytes(StandardCharsets.UTF_8));
+    void aCompilerThatDiesDoesNotTakeThisJvmWithIt() {
+        AotCompiler.Lowered lowered = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(4, 8), Topologies.resolve("v5p-8"), AotCompiler.SAMPLE_DECODE);
+        CompletableFuture<Compiled> compiled = CompletableFuture.supplyAsync(
+                () -> new AotCompiler(plugins, AotCompiler.Isolation.WORKER).compile(lowered, Map.of()));
+        // As the kernel does to a process that takes too much memory.
+        while (ProcessHandle.current()
+                .children()
+                .filter(ProcessHandle::destroyForcibly)
+                .findAny()
+                .isEmpty()) {
+            assertThat(compiled).isNotDone();
+            Thread.onSpinWait();
+        }
 
-        assertThatThrownBy(() -> CompileWorker.run(plugins.locate(Platform.TPU), job))
-                .isInstanceOf(CompilerCrashedException.class)
-                .hasMessageContaining("134");
+        assertThatThrownBy(compiled::join)
+                .hasCauseInstanceOf(CompilerCrashedException.class)
+                .hasMessageContaining("code 137");
+    }
+
+    @Test
+    void aMachineWithoutAPluginIsRefusedBeforeAnotherPluginCrashesOnIt() {
+        assertThatThrownBy(() -> new AotCompiler(plugins)
+                        .compileInferencePrograms(runner(), InputBatchSpec.prefix(8, 8), "mi300x-8", 1))
+                .isInstanceOf(AotException.class)
+                .hasMessageContaining("mi300x");
     }
 }
