@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import com.google.common.collect.ImmutableMap;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -15,16 +18,18 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         header = "Compiles LLM inference programs ahead of time, for machines that are not there.",
-        synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            DemoCommand.class,
-            TargetsCommand.class,
-            MeshCommand.class,
-            CompileCommand.class,
-            GenerateCommand.class,
-            PluginsCommand.class
-        })
+        synopsisSubcommandLabel = "COMMAND")
 public final class Main implements Runnable {
+    private static final ImmutableMap<String, Supplier<Callable<Integer>>> COMMANDS =
+            ImmutableMap.<String, Supplier<Callable<Integer>>>builder()
+                    .put("demo", DemoCommand::new)
+                    .put("targets", TargetsCommand::new)
+                    .put("mesh", MeshCommand::new)
+                    .put("compile", CompileCommand::new)
+                    .put("generate", GenerateCommand::new)
+                    .put("plugins", PluginsCommand::new)
+                    .buildOrThrow();
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec spec;
@@ -45,6 +50,13 @@ public final class Main implements Runnable {
      */
     public static int run(PrintWriter out, PrintWriter err, String... arguments) {
         CommandLine line = new CommandLine(new Main());
+        // Reading the annotations of all commands takes longer than most of them run, so one that is named comes alone.
+        Supplier<Callable<Integer>> named = arguments.length == 0 ? null : COMMANDS.get(arguments[0]);
+        if (named != null) {
+            line.addSubcommand(arguments[0], named.get());
+        } else {
+            COMMANDS.forEach((name, command) -> line.addSubcommand(name, command.get()));
+        }
         line.setOut(out);
         line.setErr(err);
         line.setCaseInsensitiveEnumValuesAllowed(true);
