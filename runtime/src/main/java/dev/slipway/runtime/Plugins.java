@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -15,7 +16,9 @@ import java.util.stream.Stream;
  *
  * <ol>
  *   <li>in {@code SLIPWAY_PLUGIN_PATH}: entries {@code name=path} or folders, separated by {@code :};
- *   <li>in the {@link PackageStore}, where {@link #install} puts it.
+ *   <li>in the {@link PackageStore}, where {@link #install} puts it;
+ *   <li>among the packages of an installed Python ({@code SLIPWAY_PYTHON}, else {@code python3}): {@code libtpu} and
+ *       {@code jax_plugins}, whatever their version.
  * </ol>
  *
  * {@snippet :
@@ -57,7 +60,8 @@ public final class Plugins {
     public enum Source {
         PATH,
         PLUGIN_PATH,
-        STORE
+        STORE,
+        PYTHON
     }
 
     /**
@@ -75,11 +79,51 @@ public final class Plugins {
         if (own.isPresent()) {
             return own.map(path -> new Found(nameOrPath, path, Source.PLUGIN_PATH));
         }
-        return known(nameOrPath, name).packages().stream()
-                        .allMatch(wheel -> store.find(wheel).isPresent())
-                ? store.findFile(known(nameOrPath, name).packages().getFirst())
-                        .map(path -> new Found(nameOrPath, path, Source.STORE))
-                : Optional.empty();
+        PluginName known = known(nameOrPath, name);
+        if (known.packages().stream().allMatch(wheel -> store.find(wheel).isPresent())) {
+            return store.findFile(known.packages().getFirst()).map(path -> new Found(nameOrPath, path, Source.STORE));
+        }
+        return inPython(known).map(path -> new Found(nameOrPath, path, Source.PYTHON));
+    }
+
+    /** The library among the packages of an installed Python. */
+    private Optional<Path> inPython(PluginName name) {
+        List<String> files = switch (name) {
+            case TPU -> List.of("libtpu/libtpu.so");
+            case CUDA ->
+                List.of("jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax_plugins/xla_cuda12/xla_cuda_plugin.so");
+            case CPU, CPU_0_106, CPU_0_81 -> List.of();
+        };
+        if (files.isEmpty()) {
+            return Optional.empty();
+        }
+        return sitePackages().stream()
+                .flatMap(folder -> files.stream().map(folder::resolve))
+                .filter(Files::isRegularFile)
+                .findFirst();
+    }
+
+    private List<Path> sitePackages() {
+        String python = environment.getOrDefault("SLIPWAY_PYTHON", "python3");
+        ProcessBuilder builder = new ProcessBuilder(
+                        python,
+                        "-c",
+                        "import site; print('\\n'.join(site.getsitepackages() + [site.getusersitepackages()]))")
+                .redirectError(ProcessBuilder.Redirect.DISCARD);
+        try {
+            Process process = builder.start();
+            process.getOutputStream().close();
+            List<Path> folders;
+            try (var lines = process.inputReader()) {
+                folders = lines.lines().map(Path::of).filter(Files::isDirectory).toList();
+            }
+            return process.waitFor() == 0 ? folders : List.of();
+        } catch (IOException e) {
+            return List.of(); // no such Python, so nothing is in it
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return List.of();
+        }
     }
 
     private static PluginName known(String text, Optional<PluginName> name) {

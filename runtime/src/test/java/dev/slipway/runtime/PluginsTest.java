@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where plugins are looked for, and what is said of files that are none. */
+class PluginsTest {
+
+    @TempDir
+    private Path folder;
+
+    private Plugins plugins(Map<String, String> more) {
+        Map<String, String> environment = new java.util.HashMap<>(
+                Map.of("SLIPWAY_CACHE", folder.resolve("cache").toString(), "SLIPWAY_PYTHON", "/does/not/exist"));
+        environment.putAll(more);
+        return Plugins.of(environment);
+    }
+
+    @Test
+    void aPathIsTakenAsItIs() throws IOException {
+        Path library = Files.createFile(folder.resolve("my_plugin.so"));
+        assertThat(plugins(Map.of()).find(library.toString()))
+                .hasValueSatisfying(found -> assertThat(found.source()).isEqualTo(Plugins.Source.PATH));
+    }
+
+    @Test
+    void thePluginPathTakesNamesAndFolders() throws IOException {
+        Path library = Files.createFile(folder.resolve("libtpu.so"));
+        assertThat(plugins(Map.of("SLIPWAY_PLUGIN_PATH", "/nowhere:" + folder)).find("tpu"))
+                .hasValue(new Plugins.Found("tpu", library, Plugins.Source.PLUGIN_PATH));
+        assertThat(plugins(Map.of("SLIPWAY_PLUGIN_PATH", "mine=" + library)).find("mine"))
+                .hasValue(new Plugins.Found("mine", library, Plugins.Source.PLUGIN_PATH));
+    }
+
+    @Test
+    void thePackagesOfAnInstalledPythonAreLookedThrough() throws IOException {
+        Path site = Files.createDirectories(folder.resolve("site"));
+        Path library =
+                Files.createFile(Files.createDirectories(site.resolve("libtpu")).resolve("libtpu.so"));
+        Path python = Files.writeString(folder.resolve("python"), "#!/bin/sh\necho " + site + "\n");
+        Files.setPosixFilePermissions(python, PosixFilePermissions.fromString("rwx------"));
+        assertThat(plugins(Map.of("SLIPWAY_PYTHON", python.toString())).find("tpu"))
+                .hasValue(new Plugins.Found("tpu", library, Plugins.Source.PYTHON));
+    }
+
+    @Test
+    void whatIsNotThereIsNotFound() {
+        assertThat(plugins(Map.of()).find("tpu")).isEmpty();
+        assertThat(plugins(Map.of()).find("/no/such/plugin.so")).isEmpty();
+    }
+
+    @Test
+    void anUnknownNameNamesTheKnownOnes() {
+        assertThatThrownBy(() -> plugins(Map.of()).find("gpu"))
+                .isInstanceOf(PluginException.Missing.class)
+                .hasMessageContaining("cuda");
+    }
+
+    @Test
+    void aMissingFileATextAndALibraryWithoutTheEntryAreToldApart() throws IOException {
+        assertThatThrownBy(() -> Plugin.load(folder.resolve("absent.so"))).isInstanceOf(PluginException.Missing.class);
+        Path text = Files.writeString(folder.resolve("text.so"), "not a library");
+        assertThatThrownBy(() -> Plugin.load(text))
+                .isInstanceOf(PluginException.NotAPlugin.class)
+                .hasMessageContaining("not an ELF file");
+        Path other =
+                Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/libzip.so");
+        assertThatThrownBy(() -> Plugin.load(other))
+                .isInstanceOf(PluginException.NotAPlugin.class)
+                .hasMessageContaining("GetPjrtApi");
+    }
+
+    @Test
+    void loadingTwiceGivesTheSamePlugin() {
+        assertThat(TestPlugins.cpu()).isSameAs(TestPlugins.cpu());
+    }
+
+    @Test
+    void theLogTakesWhatPluginsSayAndJavaIsStillHeard() {
+        try (PluginLog log = PluginLog.capture()) {
+            assertThatThrownBy(() -> {
+                        try (Client client = TestPlugins.cpu().client();
+                                LoadedExecutable program = client.compile(
+                                        Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults())) {
+                            program.execute();
+                        }
+                    })
+                    .isInstanceOf(StatusException.InvalidArgument.class);
+            assertThat(log.text()).contains("INVALID_ARGUMENT");
+            System.err.print("");
+            assertThat(log.text()).doesNotContain("PluginsTest");
+        }
+    }
+}
