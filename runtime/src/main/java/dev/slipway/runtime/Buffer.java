@@ -6,6 +6,8 @@ import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Bitcast_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyRawToHostFuture_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyRawToHostFuture_Callback_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyRawToHost_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_CopyToMemory_Args;
@@ -14,6 +16,8 @@ import dev.slipway.runtime.internal.abi.PJRT_Buffer_Delete_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Device_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_Dimensions_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_DonateWithControlDependency_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Buffer_DonateWithControlDependency_Callback_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_DynamicDimensionIndices_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_ElementType_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_GetMemoryLayout_Args;
@@ -34,6 +38,7 @@ import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -438,6 +443,85 @@ public final class Buffer implements AutoCloseable {
             PJRT_Buffer_Bitcast_Args.num_dims(args, as.dimensions().size());
             api.call(PjrtFunction.PJRT_Buffer_Bitcast, args);
             return new Buffer(client, PJRT_Buffer_Bitcast_Args.out_buffer(args));
+        });
+    }
+
+    /**
+     * A copy of raw bytes that is set up before its destination is known: the future of {@code done} completes once
+     * {@code destination} did, and the bytes were copied there (plugins since 0.84).
+     *
+     * @param destination native memory of {@code size} bytes; if it fails, the copy fails
+     */
+    public CompletableFuture<@Nullable Void> copyRawToHostLater(
+            CompletableFuture<MemorySegment> destination, long offset, long size) {
+        if (offset < 0 || size < 0 || size > onDeviceBytes() - offset) {
+            throw new UsageException.BadArgument("bytes " + offset + " to " + (offset + size)
+                    + " do not lie in a buffer of " + onDeviceBytes() + " bytes");
+        }
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_CopyRawToHostFuture_Args.in(scratch);
+            PJRT_Buffer_CopyRawToHostFuture_Args.buffer(args, buffer);
+            PJRT_Buffer_CopyRawToHostFuture_Args.offset(args, offset);
+            PJRT_Buffer_CopyRawToHostFuture_Args.transfer_size(args, size);
+            api.call(PjrtFunction.PJRT_Buffer_CopyRawToHostFuture, args);
+            long data = PJRT_Buffer_CopyRawToHostFuture_Args.callback_data(args);
+            MemorySegment ready =
+                    MemorySegment.ofAddress(PJRT_Buffer_CopyRawToHostFuture_Args.future_ready_callback(args));
+            CompletableFuture<@Nullable Void> done =
+                    api.events().future(PJRT_Buffer_CopyRawToHostFuture_Args.event(args), destination);
+            CompletableFuture<MemorySegment> _ = destination.whenComplete((memory, failure) -> {
+                try (Scratch inner = Scratch.open()) {
+                    boolean fits =
+                            failure == null && memory.isNative() && memory.byteSize() >= size && !memory.isReadOnly();
+                    MemorySegment answer = PJRT_Buffer_CopyRawToHostFuture_Callback_Args.in(inner);
+                    PJRT_Buffer_CopyRawToHostFuture_Callback_Args.callback_data(answer, data);
+                    if (fits) {
+                        PJRT_Buffer_CopyRawToHostFuture_Callback_Args.dst(answer, memory.address());
+                    } else {
+                        byte[] text = (failure == null
+                                        ? "the destination is no native memory of " + size + " bytes"
+                                        : failure.toString())
+                                .getBytes(StandardCharsets.UTF_8);
+                        PJRT_Buffer_CopyRawToHostFuture_Callback_Args.error_code(answer, 10);
+                        PJRT_Buffer_CopyRawToHostFuture_Callback_Args.error_message(
+                                answer, Native.bytes(inner, text).address());
+                        PJRT_Buffer_CopyRawToHostFuture_Callback_Args.error_message_size(answer, text.length);
+                    }
+                    Native.callVoid(ready, answer.address());
+                }
+            });
+            return done;
+        });
+    }
+
+    /**
+     * Hands the data to a new buffer that is ready once {@code dependency} is too; this buffer gives it up (plugins since 0.88).
+     * If the dependency fails, so does the new buffer.
+     */
+    public Buffer donateAfter(CompletableFuture<?> dependency) {
+        return use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Buffer_DonateWithControlDependency_Args.in(scratch);
+            PJRT_Buffer_DonateWithControlDependency_Args.buffer(args, buffer);
+            api.call(PjrtFunction.PJRT_Buffer_DonateWithControlDependency, args);
+            long data = PJRT_Buffer_DonateWithControlDependency_Args.callback_data(args);
+            MemorySegment ready = MemorySegment.ofAddress(
+                    PJRT_Buffer_DonateWithControlDependency_Args.dependency_ready_callback(args));
+            Buffer donated = new Buffer(client, PJRT_Buffer_DonateWithControlDependency_Args.out_buffer(args));
+            CompletableFuture<?> _ = dependency.whenComplete((_, failure) -> {
+                try (Scratch inner = Scratch.open()) {
+                    MemorySegment answer = PJRT_Buffer_DonateWithControlDependency_Callback_Args.in(inner);
+                    PJRT_Buffer_DonateWithControlDependency_Callback_Args.callback_data(answer, data);
+                    if (failure != null) {
+                        byte[] text = failure.toString().getBytes(StandardCharsets.UTF_8);
+                        PJRT_Buffer_DonateWithControlDependency_Callback_Args.error_code(answer, 10);
+                        PJRT_Buffer_DonateWithControlDependency_Callback_Args.error_message(
+                                answer, Native.bytes(inner, text).address());
+                        PJRT_Buffer_DonateWithControlDependency_Callback_Args.error_message_size(answer, text.length);
+                    }
+                    Native.callVoid(ready, answer.address());
+                }
+            });
+            return donated;
         });
     }
 

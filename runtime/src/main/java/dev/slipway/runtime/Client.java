@@ -27,7 +27,10 @@ import dev.slipway.runtime.internal.abi.PJRT_Client_LookupDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformName_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_PlatformVersion_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Client_ProcessIndex_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Client_UpdateGlobalProcessInfo_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_DeserializeAndLoad_Args;
+import dev.slipway.runtime.internal.abi.PJRT_ProcessInfo;
+import dev.slipway.runtime.internal.abi.PJRT_ProcessState;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -547,6 +550,60 @@ public final class Client implements AutoCloseable {
         if (memory.client() != this) {
             throw new UsageException.Foreign("the memory " + memory + " belongs to another client");
         }
+    }
+
+    /** A buffer that stands for one which is not there yet (plugins since 0.77). */
+    public AliasBuffer alias(TensorType type, Memory memory) {
+        own(memory);
+        plugin.check(type);
+        return AliasBuffer.create(this, type, memory);
+    }
+
+    /** How another process of the job is. */
+    public enum ProcessState {
+        UNSPECIFIED,
+        UNINITIALIZED,
+        DISCONNECTED,
+        CONNECTED,
+        ERROR
+    }
+
+    /** What is known of a process of the job; {@code incarnation} changes when it starts anew. */
+    public record ProcessInfo(int id, long incarnation, ProcessState state, int errorCode, String message) {}
+
+    /** Tells the client of the job's processes, so that collectives with lost ones end (plugins since 0.73). */
+    public void updateProcesses(List<ProcessInfo> processes) {
+        handle.use((api, scratch, client) -> {
+            long stride = PJRT_ProcessInfo.LAYOUT.byteSize();
+            MemorySegment infos = scratch.allocate(Math.max(1, stride * processes.size()), 8);
+            infos.fill((byte) 0);
+            for (int i = 0; i < processes.size(); i++) {
+                ProcessInfo process = processes.get(i);
+                byte[] text = process.message().getBytes(StandardCharsets.UTF_8);
+                MemorySegment info = infos.asSlice(i * stride, stride);
+                PJRT_ProcessInfo.struct_size(info, PJRT_ProcessInfo.SIZE);
+                PJRT_ProcessInfo.task_id(info, process.id());
+                PJRT_ProcessInfo.incarnation_id(info, process.incarnation());
+                PJRT_ProcessInfo.state(
+                        info,
+                        switch (process.state()) {
+                            case UNSPECIFIED -> PJRT_ProcessState.kUnspecified;
+                            case UNINITIALIZED -> PJRT_ProcessState.kUninitialized;
+                            case DISCONNECTED -> PJRT_ProcessState.kDisconnected;
+                            case CONNECTED -> PJRT_ProcessState.kConnected;
+                            case ERROR -> PJRT_ProcessState.kError;
+                        });
+                PJRT_ProcessInfo.error_code(info, process.errorCode());
+                PJRT_ProcessInfo.error_message(info, Native.bytes(scratch, text).address());
+                PJRT_ProcessInfo.error_message_size(info, text.length);
+            }
+            MemorySegment args = PJRT_Client_UpdateGlobalProcessInfo_Args.in(scratch);
+            PJRT_Client_UpdateGlobalProcessInfo_Args.client(args, client);
+            PJRT_Client_UpdateGlobalProcessInfo_Args.process_infos(args, infos.address());
+            PJRT_Client_UpdateGlobalProcessInfo_Args.num_process_infos(args, processes.size());
+            api.call(PjrtFunction.PJRT_Client_UpdateGlobalProcessInfo, args);
+            return null;
+        });
     }
 
     /** Whether it was closed. */

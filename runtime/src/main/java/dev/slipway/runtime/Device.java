@@ -4,8 +4,10 @@ package dev.slipway.runtime;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.abi.PJRT_AsyncTrackingEvent_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_AddressableMemories_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_ClearMemoryStats_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Device_CreateAsyncTrackingEvent_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_DefaultMemory_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_GetAttributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Device_GetDescription_Args;
@@ -210,6 +212,27 @@ public final class Device {
             api.extension(Extension.STREAM).call(PJRT_Stream_Extension.get_stream, args);
             return PJRT_Get_Stream_For_External_Ready_Events_Args.stream(args);
         });
+    }
+
+    /** Marks work that goes on outside the plugin's sight, for its profiles; closed when the work is done (plugins since 0.86). */
+    public AutoCloseable track(String description) {
+        byte[] text = description.getBytes(StandardCharsets.UTF_8);
+        long event = client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Device_CreateAsyncTrackingEvent_Args.in(scratch);
+            PJRT_Device_CreateAsyncTrackingEvent_Args.device(args, address);
+            PJRT_Device_CreateAsyncTrackingEvent_Args.description(
+                    args, Native.bytes(scratch, text).address());
+            PJRT_Device_CreateAsyncTrackingEvent_Args.description_size(args, text.length);
+            api.call(PjrtFunction.PJRT_Device_CreateAsyncTrackingEvent, args);
+            return PJRT_Device_CreateAsyncTrackingEvent_Args.event(args);
+        });
+        return () -> {
+            try (Scratch scratch = Scratch.open()) {
+                MemorySegment args = PJRT_AsyncTrackingEvent_Destroy_Args.in(scratch);
+                PJRT_AsyncTrackingEvent_Destroy_Args.event(args, event);
+                client.api().call(PjrtFunction.PJRT_AsyncTrackingEvent_Destroy, args);
+            }
+        };
     }
 
     @Override

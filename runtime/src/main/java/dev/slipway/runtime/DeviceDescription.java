@@ -9,6 +9,7 @@ import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_DebugString_Args;
 import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_Id_Args;
 import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_Kind_Args;
 import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_ProcessIndex_Args;
+import dev.slipway.runtime.internal.abi.PJRT_DeviceDescription_ToString_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
@@ -19,11 +20,12 @@ import java.util.Map;
  * @param id the device's number; not its place in lists (libtpu lists devices host by host)
  * @param processIndex the process (on TPUs, the host) that drives it
  * @param kind the vendor's name: "TPU v5 lite"
- * @param debugString for logs
+ * @param debugString for logs, at length
+ * @param name for people
  * @param attributes such as {@code coords}, {@code core_on_chip}, {@code slice_index}
  */
 public record DeviceDescription(
-        int id, int processIndex, String kind, String debugString, Map<String, NamedValue> attributes) {
+        int id, int processIndex, String kind, String debugString, String name, Map<String, NamedValue> attributes) {
 
     public DeviceDescription {
         attributes = Map.copyOf(attributes);
@@ -43,6 +45,9 @@ public record DeviceDescription(
             MemorySegment debug = PJRT_DeviceDescription_DebugString_Args.in(scratch);
             PJRT_DeviceDescription_DebugString_Args.device_description(debug, description);
             api.call(PjrtFunction.PJRT_DeviceDescription_DebugString, debug);
+            MemorySegment name = PJRT_DeviceDescription_ToString_Args.in(scratch);
+            PJRT_DeviceDescription_ToString_Args.device_description(name, description);
+            api.call(PjrtFunction.PJRT_DeviceDescription_ToString, name);
             MemorySegment attributes = PJRT_DeviceDescription_Attributes_Args.in(scratch);
             PJRT_DeviceDescription_Attributes_Args.device_description(attributes, description);
             api.call(PjrtFunction.PJRT_DeviceDescription_Attributes, attributes);
@@ -55,6 +60,9 @@ public record DeviceDescription(
                     Native.string(
                             PJRT_DeviceDescription_DebugString_Args.debug_string(debug),
                             PJRT_DeviceDescription_DebugString_Args.debug_string_size(debug)),
+                    Native.string(
+                            PJRT_DeviceDescription_ToString_Args.to_string(name),
+                            PJRT_DeviceDescription_ToString_Args.to_string_size(name)),
                     Api.namedValues(
                             PJRT_DeviceDescription_Attributes_Args.attributes(attributes),
                             PJRT_DeviceDescription_Attributes_Args.num_attributes(attributes)));

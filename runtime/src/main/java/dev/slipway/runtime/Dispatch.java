@@ -75,7 +75,7 @@ public final class Dispatch implements AutoCloseable {
             outputLists.setAtIndex(ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
         }
         MemorySegment run = PJRT_ExecuteOptions.in(arena);
-        options.write(run, arena);
+        options.write(api, devices, run, arena);
         this.execute = PJRT_LoadedExecutable_Execute_Args.in(arena);
         PJRT_LoadedExecutable_Execute_Args.executable(execute, program.handle().acquire());
         PJRT_LoadedExecutable_Execute_Args.options(execute, run.address());

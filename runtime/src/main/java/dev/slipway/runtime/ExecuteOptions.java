@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -20,12 +23,16 @@ public final class ExecuteOptions {
     private final Set<Integer> nonDonatable;
     private final @Nullable Device device;
     private final @Nullable String callLocation;
+    private final @Nullable ExecuteContext context;
+    private final List<HostChannel> channels;
 
     private ExecuteOptions(Builder builder) {
         this.launchId = builder.launchId;
         this.nonDonatable = Set.copyOf(builder.nonDonatable);
         this.device = builder.device;
         this.callLocation = builder.callLocation;
+        this.context = builder.context;
+        this.channels = List.copyOf(builder.channels);
     }
 
     /** No launch id, whatever the program donates is donated, on the devices it was compiled for. */
@@ -61,7 +68,7 @@ public final class ExecuteOptions {
     }
 
     /** Fills the C struct; what it points at is allocated beside it. */
-    void write(MemorySegment struct, SegmentAllocator allocator) {
+    void write(Api api, int devices, MemorySegment struct, SegmentAllocator allocator) {
         PJRT_ExecuteOptions.launch_id(struct, launchId);
         if (!nonDonatable.isEmpty()) {
             long[] kept =
@@ -74,6 +81,10 @@ public final class ExecuteOptions {
             PJRT_ExecuteOptions.call_location(
                     struct, allocator.allocateFrom(callLocation).address());
         }
+        if (context != null) {
+            PJRT_ExecuteOptions.context(struct, context.handle().use((_, _, address) -> address));
+        }
+        HostCallbacks.write(api, struct, allocator, devices, channels);
     }
 
     /** What {@link #of} fills. */
@@ -82,8 +93,28 @@ public final class ExecuteOptions {
         private final Set<Integer> nonDonatable = new TreeSet<>();
         private @Nullable Device device;
         private @Nullable String callLocation;
+        private @Nullable ExecuteContext context;
+        private final List<HostChannel> channels = new ArrayList<>();
 
         private Builder() {}
+
+        /** What custom calls in the program are given; it must outlive the run. */
+        public Builder context(ExecuteContext carried) {
+            this.context = carried;
+            return this;
+        }
+
+        /** Takes what the program sends on a channel. */
+        public Builder onSend(long channel, HostChannel.SendHandler handler) {
+            channels.add(new HostChannel.Send(channel, handler));
+            return this;
+        }
+
+        /** Gives what the program receives on a channel. */
+        public Builder onReceive(long channel, HostChannel.ReceiveHandler handler) {
+            channels.add(new HostChannel.Receive(channel, handler));
+            return this;
+        }
 
         /** See {@link ExecuteOptions#launchId}. */
         public Builder launchId(int id) {

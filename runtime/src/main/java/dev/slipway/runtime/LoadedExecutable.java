@@ -9,6 +9,7 @@ import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDevices
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Delete_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Execute_Args;
+import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_Fingerprint_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_GetDeviceAssignment_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_GetExecutable_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_IsDeleted_Args;
@@ -139,7 +140,7 @@ public final class LoadedExecutable implements AutoCloseable {
                             ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
                 }
                 MemorySegment run = PJRT_ExecuteOptions.in(scratch);
-                options.write(run, scratch);
+                options.write(api, (int) lists, run, scratch);
                 MemorySegment args = PJRT_LoadedExecutable_Execute_Args.in(scratch);
                 PJRT_LoadedExecutable_Execute_Args.executable(args, loaded);
                 PJRT_LoadedExecutable_Execute_Args.options(args, run.address());
@@ -241,6 +242,18 @@ public final class LoadedExecutable implements AutoCloseable {
             PJRT_LoadedExecutable_IsDeleted_Args.executable(args, loaded);
             api.call(PjrtFunction.PJRT_LoadedExecutable_IsDeleted, args);
             return PJRT_LoadedExecutable_IsDeleted_Args.is_deleted(args);
+        });
+    }
+
+    /** A name for the code that is equal for equal code, by the C API's older way; see {@link Executable#fingerprint}. */
+    public String fingerprint() {
+        return handle.use((api, scratch, loaded) -> {
+            MemorySegment args = PJRT_LoadedExecutable_Fingerprint_Args.in(scratch);
+            PJRT_LoadedExecutable_Fingerprint_Args.executable(args, loaded);
+            api.call(PjrtFunction.PJRT_LoadedExecutable_Fingerprint, args);
+            return Native.string(
+                    PJRT_LoadedExecutable_Fingerprint_Args.executable_fingerprint(args),
+                    PJRT_LoadedExecutable_Fingerprint_Args.executable_fingerprint_size(args));
         });
     }
 

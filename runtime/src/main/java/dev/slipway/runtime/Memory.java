@@ -7,6 +7,7 @@ import dev.slipway.runtime.internal.abi.PJRT_Memory_DebugString_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Memory_Id_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Memory_Kind_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Memory_Kind_Id_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Memory_ToString_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -76,9 +77,8 @@ public final class Memory {
         });
     }
 
-    /** For logs. */
-    @Override
-    public String toString() {
+    /** For logs, at length. */
+    public String debugString() {
         return client.handle().use((api, scratch, c) -> {
             MemorySegment args = PJRT_Memory_DebugString_Args.in(scratch);
             PJRT_Memory_DebugString_Args.memory(args, address);
@@ -86,6 +86,18 @@ public final class Memory {
             return Native.string(
                     PJRT_Memory_DebugString_Args.debug_string(args),
                     PJRT_Memory_DebugString_Args.debug_string_size(args));
+        });
+    }
+
+    /** For people. */
+    @Override
+    public String toString() {
+        return client.handle().use((api, scratch, c) -> {
+            MemorySegment args = PJRT_Memory_ToString_Args.in(scratch);
+            PJRT_Memory_ToString_Args.memory(args, address);
+            api.call(PjrtFunction.PJRT_Memory_ToString, args);
+            return Native.string(
+                    PJRT_Memory_ToString_Args.to_string(args), PJRT_Memory_ToString_Args.to_string_size(args));
         });
     }
 }

@@ -276,6 +276,21 @@ public final class Plugin {
         }
     }
 
+    /** An event that Java sets (since 0.89). */
+    public Promise promise() {
+        return Promise.create(this);
+    }
+
+    /** What a run carries along for the custom calls in it. */
+    public ExecuteContext executeContext() {
+        return ExecuteContext.create(this);
+    }
+
+    /** The number that a type of user data has for {@link ExecuteContext#add} (the FFI extension). */
+    public long registerUserDataType(String name) {
+        return ExecuteContext.registerType(this, name);
+    }
+
     /** Refuses types that the plugin would crash on: those it is too old for, and those whose size overflows. */
     void check(TensorType type) {
         if (type.element().since() > api.minor()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime.internal;
 
+import dev.slipway.runtime.AliasBuffer;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.CompileOptions;
@@ -11,6 +12,7 @@ import dev.slipway.runtime.Device;
 import dev.slipway.runtime.DeviceDescription;
 import dev.slipway.runtime.ElementType;
 import dev.slipway.runtime.Executable;
+import dev.slipway.runtime.ExecuteContext;
 import dev.slipway.runtime.ExecuteOptions;
 import dev.slipway.runtime.Extension;
 import dev.slipway.runtime.HostTransfer;
@@ -20,6 +22,7 @@ import dev.slipway.runtime.PjrtException;
 import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.PluginTopology;
 import dev.slipway.runtime.Program;
+import dev.slipway.runtime.Promise;
 import dev.slipway.runtime.SerializedExecutable;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
@@ -36,6 +39,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -286,6 +290,21 @@ public final class ConformanceChecks {
             return "StableHLO " + attributes.get("stablehlo_current_version").text();
         });
         checks.put("plugin.loading_again_gives_the_same", () -> expect(plugin, Plugin.load(plugin.path())));
+        checks.put("plugin.promise", () -> {
+            try (Promise kept = plugin.promise();
+                    Promise failed = plugin.promise()) {
+                expect(false, kept.isDone());
+                kept.complete();
+                failed.fail(14, "on purpose");
+                expect(true, kept.isDone() && kept.error().isEmpty());
+                return expect(14, failed.error().orElseThrow().code());
+            }
+        });
+        checks.put("plugin.execute_context", () -> {
+            try (ExecuteContext _ = plugin.executeContext()) {
+                return "made and freed";
+            }
+        });
         for (Extension extension : Extension.values()) {
             if (extension == Extension.EXAMPLE || extension == Extension.UNKNOWN) {
                 continue;
@@ -376,6 +395,10 @@ public final class ConformanceChecks {
             return "cleared";
         });
         checks.put("device.poison", () -> expect(false, device().poison(12345, 13, "nothing is launched")));
+        checks.put("device.track", () -> {
+            device().track("a check").close();
+            return "tracked";
+        });
         checks.put("memory.devices_and_kind", () -> {
             if (!memory().devices().contains(device())) {
                 throw new AssertionError(memory() + " is not reached by its device");
@@ -458,6 +481,7 @@ public final class ConformanceChecks {
             }
         });
         checks.put("loaded.device_assignment", () -> bytes(loaded().deviceAssignment()));
+        checks.put("loaded.fingerprint", () -> nonEmpty(loaded().fingerprint()).length() + " characters");
         checks.put("loaded.logical_ids", () -> loaded().logicalIds());
         checks.put("loaded.delete", () -> {
             try (LoadedExecutable other = client().compile(Program.stablehlo(DOUBLE), CompileOptions.defaults())) {
@@ -620,6 +644,33 @@ public final class ConformanceChecks {
                 return "deleted: " + expect(true, buffer.isDeleted());
             }
         });
+        checks.put("buffer.alias", () -> {
+            AliasBuffer alias = client().alias(VECTOR, memory());
+            try (Buffer stands = alias.buffer();
+                    Buffer real = vector()) {
+                alias.fulfill(real);
+                return expect(VALUES, floats(stands));
+            }
+        });
+        checks.put("buffer.copy_raw_to_host_later", () -> {
+            try (Arena arena = Arena.ofShared();
+                    Buffer buffer = vector()) {
+                CompletableFuture<MemorySegment> destination = new CompletableFuture<>();
+                var done = buffer.copyRawToHostLater(destination, 0, 16);
+                MemorySegment copy = arena.allocate(16, 64);
+                destination.complete(copy);
+                done.get(30, TimeUnit.SECONDS);
+                return expect(VALUES, copy.toArray(ValueLayout.JAVA_FLOAT));
+            }
+        });
+        checks.put("buffer.donate_after", () -> {
+            CompletableFuture<String> dependency = new CompletableFuture<>();
+            try (Buffer buffer = vector();
+                    Buffer donated = buffer.donateAfter(dependency)) {
+                dependency.complete("done");
+                return expect(VALUES, floats(donated));
+            }
+        });
         checks.put("transfer.in_pieces", () -> {
             try (Arena arena = Arena.ofShared();
                     HostTransfer transfer = client().transfer(List.of(VECTOR), memory());
@@ -724,6 +775,15 @@ public final class ConformanceChecks {
                             .getFirst()) {
                 expect(new float[] {2, 4, 6, 8}, floats(y));
                 return expect(VALUES, floats(x));
+            }
+        });
+        checks.put("execute.with_context", () -> {
+            try (ExecuteContext context = plugin.executeContext();
+                    Buffer x = vector();
+                    Buffer y = loaded().execute(List.of(List.of(x)), ExecuteOptions.of(o -> o.context(context)))
+                            .getFirst()
+                            .getFirst()) {
+                return expect(new float[] {2, 4, 6, 8}, floats(y));
             }
         });
         checks.put("execute.call_location", () -> {

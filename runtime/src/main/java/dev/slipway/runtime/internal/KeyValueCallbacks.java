@@ -13,7 +13,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -134,17 +133,7 @@ public final class KeyValueCallbacks {
         return copy;
     }
 
-    /** {@code callback} points at a pointer to the plugin's function that makes errors. */
-    static long error(long callback, int code, Throwable e) {
-        byte[] message = String.valueOf(e.getMessage()).getBytes(StandardCharsets.UTF_8);
-        try (Arena arena = Arena.ofConfined()) {
-            return (long) Native.MAKE_ERROR.invokeExact(
-                    MemorySegment.ofAddress(Native.longs(callback, 1)[0]),
-                    code,
-                    Native.bytes(arena, message).address(),
-                    (long) message.length);
-        } catch (Throwable fatal) {
-            throw Native.unchecked(fatal);
-        }
+    private static long error(long maker, int code, Throwable e) {
+        return Native.error(maker, code, String.valueOf(e.getMessage()));
     }
 }

@@ -29,8 +29,12 @@ public final class Native {
     /** {@code void f(Args*)}. */
     private static final MethodHandle TO_VOID = LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
+    /** {@code void f(void*, void*)}. */
+    private static final MethodHandle TO_VOID_2 =
+            LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
     /** {@code PJRT_Error* f(PJRT_Error_Code, const char*, size_t)}, which plugins give to callbacks. */
-    static final MethodHandle MAKE_ERROR = LINKER.downcallHandle(FunctionDescriptor.of(
+    private static final MethodHandle MAKE_ERROR = LINKER.downcallHandle(FunctionDescriptor.of(
             ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
     private Native() {}
@@ -57,6 +61,31 @@ public final class Native {
     public static void free(long deleter, long object) {
         if (deleter != 0) {
             callVoid(MemorySegment.ofAddress(deleter), object);
+        }
+    }
+
+    /** Calls the function that C handed over to free something, with its argument. */
+    public static void free(long deleter, long object, long argument) {
+        if (deleter != 0) {
+            try {
+                TO_VOID_2.invokeExact(MemorySegment.ofAddress(deleter), object, argument);
+            } catch (Throwable e) {
+                throw unchecked(e);
+            }
+        }
+    }
+
+    /** An error of the plugin's, by what it gives callbacks to make one: a pointer to a pointer to a function. */
+    public static long error(long maker, int code, String message) {
+        byte[] text = message.getBytes(StandardCharsets.UTF_8);
+        try (Arena arena = Arena.ofConfined()) {
+            return (long) MAKE_ERROR.invokeExact(
+                    MemorySegment.ofAddress(longs(maker, 1)[0]),
+                    code,
+                    bytes(arena, text).address(),
+                    (long) text.length);
+        } catch (Throwable e) {
+            throw unchecked(e);
         }
     }
 

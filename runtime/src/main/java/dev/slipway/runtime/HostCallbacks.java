@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_Chunk;
+import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
+import dev.slipway.runtime.internal.abi.PJRT_RecvCallbackInfo;
+import dev.slipway.runtime.internal.abi.PJRT_SendCallbackInfo;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.List;
+
+/** {@link HostChannel}s as the C structs and functions that a run is given. */
+final class HostCallbacks {
+
+    private static final FunctionDescriptor SEND = FunctionDescriptor.of(
+            ValueLayout.JAVA_LONG,
+            ValueLayout.JAVA_LONG,
+            ValueLayout.JAVA_LONG,
+            ValueLayout.JAVA_LONG,
+            ValueLayout.JAVA_BOOLEAN,
+            ValueLayout.JAVA_LONG);
+    private static final FunctionDescriptor RECEIVE =
+            FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+
+    private final Api api;
+    private final HostChannel channel;
+
+    private HostCallbacks(Api api, HostChannel channel) {
+        this.api = api;
+        this.channel = channel;
+    }
+
+    /** Fills in the callbacks of a run on so many devices; each device has all channels. */
+    static void write(
+            Api api, MemorySegment options, SegmentAllocator allocator, int devices, List<HostChannel> channels) {
+        List<HostChannel.Send> sends = channels.stream()
+                .filter(HostChannel.Send.class::isInstance)
+                .map(HostChannel.Send.class::cast)
+                .toList();
+        List<HostChannel.Receive> receives = channels.stream()
+                .filter(HostChannel.Receive.class::isInstance)
+                .map(HostChannel.Receive.class::cast)
+                .toList();
+        if (!sends.isEmpty()) {
+            long stride = PJRT_SendCallbackInfo.LAYOUT.byteSize();
+            MemorySegment infos = allocator.allocate(stride * sends.size(), 8);
+            for (int i = 0; i < sends.size(); i++) {
+                MemorySegment info = infos.asSlice(stride * i, stride);
+                PJRT_SendCallbackInfo.channel_id(info, sends.get(i).channel());
+                PJRT_SendCallbackInfo.user_arg(info, 0);
+                PJRT_SendCallbackInfo.send_callback(
+                        info, sender(api, sends.get(i)).address());
+            }
+            PJRT_ExecuteOptions.send_callbacks(options, repeat(allocator, infos, devices));
+            PJRT_ExecuteOptions.num_send_ops(options, sends.size());
+        }
+        if (!receives.isEmpty()) {
+            long stride = PJRT_RecvCallbackInfo.LAYOUT.byteSize();
+            MemorySegment infos = allocator.allocate(stride * receives.size(), 8);
+            for (int i = 0; i < receives.size(); i++) {
+                MemorySegment info = infos.asSlice(stride * i, stride);
+                PJRT_RecvCallbackInfo.channel_id(info, receives.get(i).channel());
+                PJRT_RecvCallbackInfo.user_arg(info, 0);
+                PJRT_RecvCallbackInfo.recv_callback(
+                        info, receiver(api, receives.get(i)).address());
+            }
+            PJRT_ExecuteOptions.recv_callbacks(options, repeat(allocator, infos, devices));
+            PJRT_ExecuteOptions.num_recv_ops(options, receives.size());
+        }
+    }
+
+    private static long repeat(SegmentAllocator allocator, MemorySegment infos, int devices) {
+        MemorySegment lists = allocator.allocate((long) devices * Long.BYTES, 8);
+        for (int d = 0; d < devices; d++) {
+            lists.setAtIndex(ValueLayout.JAVA_LONG, d, infos.address());
+        }
+        return lists.address();
+    }
+
+    /** The C function of a channel that sends. */
+    static MemorySegment sender(Api api, HostChannel.Send channel) {
+        return stub(
+                api,
+                channel,
+                "sent",
+                MethodType.methodType(long.class, long.class, long.class, long.class, boolean.class, long.class),
+                SEND);
+    }
+
+    /** The C function of a channel that receives. */
+    static MemorySegment receiver(Api api, HostChannel.Receive channel) {
+        return stub(api, channel, "wanted", MethodType.methodType(void.class, long.class, long.class), RECEIVE);
+    }
+
+    // A run goes on after it was started, and may call at any time: the functions are never freed.
+    private static MemorySegment stub(
+            Api api, HostChannel channel, String method, MethodType type, FunctionDescriptor descriptor) {
+        try {
+            return Native.upcall(
+                    MethodHandles.lookup()
+                            .findVirtual(HostCallbacks.class, method, type)
+                            .bindTo(new HostCallbacks(api, channel)),
+                    descriptor,
+                    Arena.global());
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError(e.getMessage(), e);
+        }
+    }
+
+    @SuppressWarnings("unused") // called from C
+    private long sent(long chunkAddress, long makeError, long total, boolean done, long user) {
+        MemorySegment chunk = Native.at(chunkAddress, PJRT_Chunk.LAYOUT.byteSize());
+        try {
+            ((HostChannel.Send) channel)
+                    .handler()
+                    .sent(
+                            Native.at(PJRT_Chunk.data(chunk), PJRT_Chunk.size(chunk))
+                                    .asReadOnly(),
+                            total,
+                            done);
+            return 0;
+        } catch (Throwable e) {
+            return Native.error(makeError, 13, String.valueOf(e));
+        } finally {
+            // The piece is the callback's to free.
+            Native.free(PJRT_Chunk.deleter(chunk), PJRT_Chunk.data(chunk), PJRT_Chunk.deleter_arg(chunk));
+        }
+    }
+
+    @SuppressWarnings("unused") // called from C
+    private void wanted(long stream, long user) {
+        try {
+            ((HostChannel.Receive) channel).handler().wanted(new HostChannel.Stream(api, stream));
+        } catch (Throwable e) {
+            // C takes no error here: the program goes on waiting, so the stack trace is all there is to say it.
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+        }
+    }
+}
