@@ -70,7 +70,8 @@ def pypjrt(library):
     F32 = 11  # PJRT_Buffer_Type_F32
     client = pypjrt.Client.create(library)
     executable = client.compile(program)
-    x = client.buffer_from_host(array.array("f", [1.0] * 8), F32, [8], client.devices()[0])
+    with client.devices() as devices:
+        x = client.buffer_from_host(array.array("f", [1.0] * 8), F32, [8], devices[0])
     out = bytearray(32)
 
     def dispatch():

@@ -31,6 +31,9 @@ import javax.lang.model.element.Modifier;
 public final class AbiGenerator {
 
     private static final Modifier[] CONSTANT = {Modifier.PUBLIC, Modifier.STATIC, Modifier.FINAL};
+    /** Structs up to this many bytes are zeroed store by store. */
+    private static final long SMALL = 128;
+
     private static final Modifier[] STATIC = {Modifier.PUBLIC, Modifier.STATIC};
 
     private final AbiTable table;
@@ -104,8 +107,15 @@ public final class AbiGenerator {
                 .addJavadoc("A zeroed struct" + (sized ? " with its size filled in." : "."))
                 .addParameter(SegmentAllocator.class, "allocator")
                 .returns(MemorySegment.class)
-                .addStatement("$T segment = allocator.allocate($LL, 8L)", MemorySegment.class, layoutSize(struct))
-                .addStatement("segment.fill((byte) 0)");
+                .addStatement("$T segment = allocator.allocate($LL, 8L)", MemorySegment.class, layoutSize(struct));
+        if (layoutSize(struct) % 8 == 0 && layoutSize(struct) <= SMALL) {
+            // The JIT makes a few wide stores of these; a fill is a call.
+            for (long at = sized ? 8 : 0; at < layoutSize(struct); at += 8) {
+                create.addStatement("segment.set($T.JAVA_LONG, $LL, 0L)", ValueLayout.class, at);
+            }
+        } else {
+            create.addStatement("segment.fill((byte) 0)");
+        }
         if (sized) {
             create.addStatement("segment.set($T.JAVA_LONG, 0L, SIZE)", ValueLayout.class);
         }
