@@ -142,7 +142,8 @@ public final class OpGenerator {
     /** The versioned operations of portable artifacts: name, first and last version, attributes. */
     private void writeVhlo(Path folder) throws IOException {
         CodeBlock.Builder code = CodeBlock.builder();
-        for (Map.Entry<String, String> entry : OpTable.readMap(folder.resolve("vhlo.json")).entrySet()) {
+        for (Map.Entry<String, String> entry :
+                OpTable.readMap(folder.resolve("vhlo.json")).entrySet()) {
             code.addStatement("to.accept($S, $S)", entry.getKey(), entry.getValue());
         }
         write(

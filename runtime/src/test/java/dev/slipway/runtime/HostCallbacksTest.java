@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_Chunk;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** The callback of a channel that sends, called as a plugin calls it: no plugin that runs here compiles {@code send}. */
+class HostCallbacksTest {
+
+    private static final AtomicLong FREED = new AtomicLong();
+    private static final MethodHandle SEND = Linker.nativeLinker()
+            .downcallHandle(FunctionDescriptor.of(
+                    ValueLayout.JAVA_LONG,
+                    ValueLayout.JAVA_LONG,
+                    ValueLayout.JAVA_LONG,
+                    ValueLayout.JAVA_LONG,
+                    ValueLayout.JAVA_BOOLEAN,
+                    ValueLayout.JAVA_LONG));
+
+    @SuppressWarnings("unused") // called from C
+    private static void free(long data, long argument) {
+        FREED.set(argument);
+    }
+
+    @SuppressWarnings("unused") // called from C
+    private static long makeError(int code, long message, long size) {
+        return 1000L + code;
+    }
+
+    private static MemorySegment stub(String name, MethodType type, FunctionDescriptor descriptor) {
+        return Native.upcall(MethodHandles.lookup(), HostCallbacksTest.class, name, type, descriptor);
+    }
+
+    private static MemorySegment chunk(Arena arena, int value, long argument) {
+        MemorySegment chunk = PJRT_Chunk.in(arena);
+        PJRT_Chunk.data(chunk, arena.allocateFrom(ValueLayout.JAVA_INT, value).address());
+        PJRT_Chunk.size(chunk, 4);
+        PJRT_Chunk.deleter(
+                chunk,
+                stub(
+                                "free",
+                                MethodType.methodType(void.class, long.class, long.class),
+                                FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG))
+                        .address());
+        PJRT_Chunk.deleter_arg(chunk, argument);
+        return chunk;
+    }
+
+    @Test
+    void aPieceThatIsSentReachesTheHandlerAndIsFreed() throws Throwable {
+        AtomicLong got = new AtomicLong();
+        MemorySegment function = HostCallbacks.sender(
+                TestPlugins.cpu().api(),
+                new HostChannel.Send(1, (data, total, done) -> got.set(data.get(ValueLayout.JAVA_INT, 0) + total)));
+        try (Arena arena = Arena.ofConfined()) {
+            long error = (long) SEND.invokeExact(function, chunk(arena, 7, 11).address(), 0L, 100L, true, 0L);
+            assertThat(error).isZero();
+            assertThat(got).hasValue(107);
+            assertThat(FREED).hasValue(11);
+        }
+    }
+
+    @Test
+    void whatAHandlerThrowsIsThePluginsErrorAndThePieceIsFreedStill() throws Throwable {
+        MemorySegment function =
+                HostCallbacks.sender(TestPlugins.cpu().api(), new HostChannel.Send(1, (data, total, done) -> {
+                    throw new IllegalStateException("no room");
+                }));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment maker = arena.allocateFrom(
+                    ValueLayout.JAVA_LONG,
+                    stub(
+                                    "makeError",
+                                    MethodType.methodType(long.class, int.class, long.class, long.class),
+                                    FunctionDescriptor.of(
+                                            ValueLayout.JAVA_LONG,
+                                            ValueLayout.JAVA_INT,
+                                            ValueLayout.JAVA_LONG,
+                                            ValueLayout.JAVA_LONG))
+                            .address());
+            long error =
+                    (long) SEND.invokeExact(function, chunk(arena, 7, 12).address(), maker.address(), 4L, true, 0L);
+            assertThat(error).isEqualTo(1013);
+            assertThat(FREED).hasValue(12);
+        }
+    }
+
+    @Test
+    void theCpuCompilerRefusesAProgramThatSendsToTheHost() {
+        String program = """
+                func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+                  %t = stablehlo.create_token : !stablehlo.token
+                  %s = "stablehlo.send"(%x, %t) {
+                    channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true
+                  } : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+                  return %x : tensor<4xf32>
+                }
+                """;
+        try (Client client = TestPlugins.cpu().client()) {
+            assertThatThrownBy(() -> client.compile(Program.stablehlo(program), CompileOptions.defaults()))
+                    .isInstanceOf(StatusException.Unimplemented.class);
+        }
+    }
+}
