@@ -38,7 +38,7 @@ final class DemoCommand implements Callable<Integer> {
     @Option(
             names = "--prompt",
             paramLabel = "TEXT",
-            defaultValue = "What does a slipway do? Answer in two sentences.",
+            defaultValue = "Explain what a compiler does in two sentences.",
             description = "What to ask the model.")
     private String prompt = "";
 

@@ -2,6 +2,7 @@
 package dev.slipway.cli;
 
 import com.google.common.collect.ImmutableMap;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
@@ -37,7 +38,7 @@ public final class Main implements Runnable {
     /** Runs the command line and exits with its code. */
     public static void main(String[] arguments) {
         PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
-        PrintWriter err = new PrintWriter(System.err, true, StandardCharsets.UTF_8);
+        PrintWriter err = new PrintWriter(new CurrentErr(), true, StandardCharsets.UTF_8);
         System.exit(run(out, err, arguments));
     }
 
@@ -74,6 +75,24 @@ public final class Main implements Runnable {
     @Override
     public void run() {
         spec.commandLine().usage(spec.commandLine().getOut());
+    }
+
+    /** Whatever {@link System#err} is at the moment: it is replaced while plugins' chatter is captured. */
+    private static final class CurrentErr extends OutputStream {
+        @Override
+        public void write(int b) {
+            System.err.write(b);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) {
+            System.err.write(bytes, offset, length);
+        }
+
+        @Override
+        public void flush() {
+            System.err.flush();
+        }
     }
 
     /** The version that the build wrote into the jar's manifest. */

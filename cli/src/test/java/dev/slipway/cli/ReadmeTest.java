@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The README holds what it says. */
+class ReadmeTest {
+    /** Surefire runs in the module's folder. */
+    private static final Path README = Path.of("../README.md");
+
+    private static final Pattern JAVA = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
+    private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)\\)");
+    private static final Pattern COMMAND = Pattern.compile("(?m)^\\./slipway ([a-z]+)");
+
+    @TempDir
+    Path classes;
+
+    @Test
+    void itsJavaCompiles() throws Exception {
+        Matcher block = JAVA.matcher(Files.readString(README));
+        assertThat(block.find()).isTrue();
+        String source = block.group(1);
+        JavaFileObject file = new SimpleJavaFileObject(URI.create("string:///Embed.java"), JavaFileObject.Kind.SOURCE) {
+            @Override
+            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                return source;
+            }
+        };
+        DiagnosticCollector<JavaFileObject> errors = new DiagnosticCollector<>();
+        boolean compiled = ToolProvider.getSystemJavaCompiler()
+                .getTask(
+                        null,
+                        null,
+                        errors,
+                        List.of(
+                                "-cp",
+                                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                                "-d",
+                                classes.toString(),
+                                "-proc:none"),
+                        null,
+                        List.of(file))
+                .call();
+
+        assertThat(compiled).as(errors.getDiagnostics().toString()).isTrue();
+    }
+
+    @Test
+    void itsCommandsExist() throws Exception {
+        COMMAND.matcher(Files.readString(README))
+                .results()
+                .map(match -> match.group(1))
+                .filter(name -> !name.equals("test"))
+                .forEach(name ->
+                        assertThat(Slipway.run(name, "--help").code()).as(name).isZero());
+    }
+
+    @Test
+    void itsLinksLeadSomewhere() throws Exception {
+        LINK.matcher(Files.readString(README))
+                .results()
+                .forEach(match ->
+                        assertThat(README.resolveSibling(match.group(1))).exists());
+    }
+}
