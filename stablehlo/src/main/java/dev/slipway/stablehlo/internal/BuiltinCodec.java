@@ -385,8 +385,7 @@ final class BuiltinCodec {
                     Type.None _,
                     TensorType _,
                     Type.Tuple _,
-                    Type.UnrankedTensor _ ->
-                true;
+                    Type.UnrankedTensor _ -> true;
             case FloatType floating ->
                 floating == FloatType.BF16
                         || floating == FloatType.F16
@@ -440,14 +439,16 @@ final class BuiltinCodec {
                 out.varint(17);
                 writer.builtinType(out, array.type());
                 DenseElements elements = DenseElements.ofLongs(
-                        TensorType.of(array.type(), array.values().length()), array.values().toArray());
+                        TensorType.of(array.type(), array.values().length()),
+                        array.values().toArray());
                 writeElements(out, elements, array.values().length());
             }
             case Attribute.RealArray array -> {
                 out.varint(17);
                 writer.builtinType(out, array.type());
                 DenseElements elements = DenseElements.ofDoubles(
-                        TensorType.of(array.type(), array.values().length()), array.values().toArray());
+                        TensorType.of(array.type(), array.values().length()),
+                        array.values().toArray());
                 writeElements(out, elements, array.values().length());
             }
             case DenseElements elements -> {
@@ -515,8 +516,7 @@ final class BuiltinCodec {
     static void writeType(ByteOutput out, Type type, BytecodeWriter writer) {
         switch (type) {
             case IntegerType integer ->
-                out.varint(INTEGER)
-                        .varint((long) integer.width() << 2 | code(integer.signedness()));
+                out.varint(INTEGER).varint((long) integer.width() << 2 | code(integer.signedness()));
             case Type.Index _ -> out.varint(1);
             case Type.Function function -> {
                 out.varint(2).varint(function.inputs().size());

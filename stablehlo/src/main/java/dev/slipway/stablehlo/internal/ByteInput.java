@@ -69,7 +69,8 @@ final class ByteInput {
     int count(int bytesEach) {
         long count = varint();
         if (count < 0 || count > (bytesEach == 0 ? Integer.MAX_VALUE >>> 4 : remaining() / bytesEach)) {
-            throw error("a count of " + Long.toUnsignedString(count) + " is more than the bytes that are left can hold");
+            throw error(
+                    "a count of " + Long.toUnsignedString(count) + " is more than the bytes that are left can hold");
         }
         return (int) count;
     }

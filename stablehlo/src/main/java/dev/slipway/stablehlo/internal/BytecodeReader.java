@@ -44,7 +44,8 @@ public final class BytecodeReader {
     private final List<Entry> attributes = new ArrayList<>();
     private final List<Entry> types = new ArrayList<>();
     private final List<int[]> properties = new ArrayList<>();
-    private final IdentityHashMap<Attribute.Dictionary, Map<String, Object>> objectsByDictionary = new IdentityHashMap<>();
+    private final IdentityHashMap<Attribute.Dictionary, Map<String, Object>> objectsByDictionary =
+            new IdentityHashMap<>();
     private byte[] data = new byte[0];
     private List<@Nullable Value> values = new ArrayList<>();
     private int depth;
@@ -61,7 +62,10 @@ public final class BytecodeReader {
         final int offset;
         final int size;
         final boolean custom;
-        @Nullable Object value;
+
+        @Nullable
+        Object value;
+
         boolean reading;
 
         Entry(String dialect, int offset, int size, boolean custom) {
@@ -78,11 +82,7 @@ public final class BytecodeReader {
 
     /** Whether bytes start like bytecode. */
     public static boolean isBytecode(byte[] bytes) {
-        return bytes.length >= 4
-                && bytes[0] == 'M'
-                && bytes[1] == 'L'
-                && (bytes[2] & 0xFF) == 0xEF
-                && bytes[3] == 'R';
+        return bytes.length >= 4 && bytes[0] == 'M' && bytes[1] == 'L' && (bytes[2] & 0xFF) == 0xEF && bytes[3] == 'R';
     }
 
     /** The top-level operations. */
@@ -250,7 +250,8 @@ public final class BytecodeReader {
         return objectsByDictionary.getOrDefault(dictionary, Map.of());
     }
 
-    @Nullable Object optionalAttribute(ByteInput in) {
+    @Nullable
+    Object optionalAttribute(ByteInput in) {
         long index = in.varint();
         return (index & 1) == 0 ? null : attributeAt(in.checkIndex(index >>> 1, attributes.size(), "attribute"));
     }
@@ -293,8 +294,7 @@ public final class BytecodeReader {
             value = isAttribute ? Parser.attribute(text) : Parser.type(text);
         } else {
             value = switch (entry.dialect) {
-                case "builtin" ->
-                    isAttribute ? BuiltinCodec.readAttribute(in, this) : BuiltinCodec.readType(in, this);
+                case "builtin" -> isAttribute ? BuiltinCodec.readAttribute(in, this) : BuiltinCodec.readType(in, this);
                 case "vhlo" -> isAttribute ? VhloCodec.readAttribute(in, this) : VhloCodec.readType(in, this);
                 case "stablehlo" ->
                     isAttribute ? StablehloCodec.readAttribute(in, this) : StablehloCodec.readType(in, this);
@@ -536,7 +536,8 @@ public final class BytecodeReader {
             boolean required = !attribute.optional()
                     && attribute.defaultValue().isEmpty()
                     && !attribute.kind().equals("Unit");
-            // Attributes that a newer version added are at the end of the alphabet only by chance: stop where bytes end.
+            // Attributes that a newer version added are at the end of the alphabet only by chance: stop where bytes
+            // end.
             if (bytes.isEmpty()) {
                 break;
             }

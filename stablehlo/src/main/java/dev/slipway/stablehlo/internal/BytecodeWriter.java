@@ -255,10 +255,14 @@ public final class BytecodeWriter {
     }
 
     private static String dialectOf(Object value, String text) {
-        if (value instanceof StructAttribute || value instanceof EnumAttribute || value instanceof Attribute.Opaque || value instanceof Type) {
+        if (value instanceof StructAttribute
+                || value instanceof EnumAttribute
+                || value instanceof Attribute.Opaque
+                || value instanceof Type) {
             if (text.startsWith("#") || text.startsWith("!")) {
                 int end = 1;
-                while (end < text.length() && (Character.isLetterOrDigit(text.charAt(end)) || text.charAt(end) == '_')) {
+                while (end < text.length()
+                        && (Character.isLetterOrDigit(text.charAt(end)) || text.charAt(end) == '_')) {
                     end++;
                 }
                 return text.substring(1, end);
@@ -298,8 +302,8 @@ public final class BytecodeWriter {
     private void checkType(Type type) {
         Version since = VhloVersions.since(type);
         if (target != null && target.compareTo(since) < 0) {
-            throw new BytecodeException("the type " + type + " cannot be written for StableHLO " + target
-                    + ": it is there since " + since);
+            throw new BytecodeException(
+                    "the type " + type + " cannot be written for StableHLO " + target + ": it is there since " + since);
         }
     }
 
@@ -358,7 +362,10 @@ public final class BytecodeWriter {
     private void block(ByteOutput out, Block block, int[] next, int inner, boolean versioned) {
         int count = 0;
         for (Operation operation : block.operations()) {
-            count += 1 + (needsCasts(operation) ? operation.operands().size() + operation.results().size() : 0);
+            count += 1
+                    + (needsCasts(operation)
+                            ? operation.operands().size() + operation.results().size()
+                            : 0);
         }
         boolean hasArguments = !block.arguments().isEmpty();
         out.flagged(count, hasArguments);
@@ -395,9 +402,7 @@ public final class BytecodeWriter {
             if (id == null) {
                 throw new BytecodeException(operation.name() + ": operand " + i + " is not defined before it is used");
             }
-            operands[i] = casts
-                    ? cast(out, id, operation.operand(i).type(), false, operation.location(), next)
-                    : id;
+            operands[i] = casts ? cast(out, id, operation.operand(i).type(), false, operation.location(), next) : id;
         }
         out.varint(opName(row == null ? operation.name() : "vhlo." + row.name()));
         boolean hasResults = !operation.results().isEmpty();
@@ -435,9 +440,7 @@ public final class BytecodeWriter {
             raw[i] = next[0]++;
         }
         for (int i = 0; i < raw.length; i++) {
-            int id = casts
-                    ? cast(out, raw[i], operation.result(i).type(), true, operation.location(), next)
-                    : raw[i];
+            int id = casts ? cast(out, raw[i], operation.result(i).type(), true, operation.location(), next) : raw[i];
             values.put(operation.result(i), id);
         }
     }

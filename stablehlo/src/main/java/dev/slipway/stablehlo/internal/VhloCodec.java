@@ -321,13 +321,8 @@ final class VhloCodec {
             case Attribute.Unit _, Attribute.Resource _, Attribute.Opaque _, Attribute.RealArray _ -> false;
             case Attribute.SymbolRef _, Attribute.IntArray _ -> true;
             case Location _ -> false;
-            case DeviceMesh _, TensorSharding _, Shardy _ ->
-                false;
-            case ChloPrecision _,
-                    ChloComparisonDirection _,
-                    ChloComparisonType _,
-                    PropagationDirection _ ->
-                false;
+            case DeviceMesh _, TensorSharding _, Shardy _ -> false;
+            case ChloPrecision _, ChloComparisonDirection _, ChloComparisonType _, PropagationDirection _ -> false;
             default -> true;
         };
     }
@@ -338,8 +333,8 @@ final class VhloCodec {
                 out.varint(1).varint(array.elements().size());
                 array.elements().forEach(element -> writer.versioned(out, element));
             }
-            case Attribute.Int integer when integer.type().equals(ElementType.I1) ->
-                out.varint(2).varint(integer.isTrue() ? 1 : 0);
+            case Attribute.Int integer
+            when integer.type().equals(ElementType.I1) -> out.varint(2).varint(integer.isTrue() ? 1 : 0);
             case ComparisonDirection word -> out.varint(3).varint(word.value());
             case ComparisonType word -> out.varint(4).varint(word.value());
             case CustomCallApiVersion word -> out.varint(5).varint(word.value());
@@ -427,15 +422,16 @@ final class VhloCodec {
                 writer.optionalVersioned(out, mesh.deviceIds());
             }
             default ->
-                throw new BytecodeException(
-                        "the attribute " + value + " has no versioned form, so it cannot be part of a portable artifact");
+                throw new BytecodeException("the attribute " + value
+                        + " has no versioned form, so it cannot be part of a portable artifact");
         }
     }
 
     /** An array as the constant that stands for it. */
     static DenseElements elements(Attribute.IntArray array) {
         return DenseElements.ofLongs(
-                TensorType.of(array.type(), array.values().length()), array.values().toArray());
+                TensorType.of(array.type(), array.values().length()),
+                array.values().toArray());
     }
 
     static void writeType(ByteOutput out, Type type, BytecodeWriter writer) {
@@ -474,7 +470,8 @@ final class VhloCodec {
                 writer.versionedType(out, tensor.element());
             }
             case Type.None _ -> out.varint(33);
-            case Type.Buffer buffer when buffer.layout() == null -> {
+            case Type.Buffer buffer
+            when buffer.layout() == null -> {
                 out.varint(41);
                 BuiltinCodec.writeShape(out, buffer.tensor().shape());
                 writer.versionedType(out, buffer.tensor().element());

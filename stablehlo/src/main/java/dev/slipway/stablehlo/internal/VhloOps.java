@@ -93,13 +93,13 @@ final class VhloOps {
     static OpDefinition definition(String name, String parent) {
         row(name);
         String base = base(name);
-        String full =
-                switch (base) {
-                    case "func", "call" -> "func." + base;
-                    case "return" -> parent.startsWith("vhlo.func") || parent.equals("func.func") ? "func.return" : "stablehlo.return";
-                    case "cross-replica-sum" -> "stablehlo.cross-replica-sum";
-                    default -> "stablehlo." + base;
-                };
+        String full = switch (base) {
+            case "func", "call" -> "func." + base;
+            case "return" ->
+                parent.startsWith("vhlo.func") || parent.equals("func.func") ? "func.return" : "stablehlo.return";
+            case "cross-replica-sum" -> "stablehlo.cross-replica-sum";
+            default -> "stablehlo." + base;
+        };
         OpDefinition definition = OpDefinition.of(full);
         if (!definition.isKnown()) {
             throw new BytecodeException("the operation vhlo." + name + " stands for nothing that is known");
@@ -110,12 +110,11 @@ final class VhloOps {
     /** The version of an operation that a target has; null where the operation is of another dialect. */
     static @Nullable Row rowFor(Operation operation, Version target) {
         String name = operation.name();
-        String base =
-                switch (name) {
-                    case "func.func", "func.call", "func.return" -> name.substring(5);
-                    case "stablehlo.cross-replica-sum" -> "cross-replica-sum";
-                    default -> name.startsWith("stablehlo.") ? name.substring(10) : "";
-                };
+        String base = switch (name) {
+            case "func.func", "func.call", "func.return" -> name.substring(5);
+            case "stablehlo.cross-replica-sum" -> "cross-replica-sum";
+            default -> name.startsWith("stablehlo.") ? name.substring(10) : "";
+        };
         List<Row> rows = BY_OPERATION.get(base);
         if (base.isEmpty() || rows == null) {
             return null;
@@ -125,8 +124,8 @@ final class VhloOps {
                 return row;
             }
         }
-        throw new BytecodeException(name + " cannot be written for StableHLO " + target + ": it is there since "
-                + rows.getFirst().first);
+        throw new BytecodeException(
+                name + " cannot be written for StableHLO " + target + ": it is there since " + rows.getFirst().first);
     }
 
     // From versioned attributes.
@@ -286,9 +285,7 @@ final class VhloOps {
             case "I64Array" -> array(attribute, value, (IntegerType) ElementType.I64);
             case "BoolArray" -> array(attribute, value, (IntegerType) ElementType.I1);
             case "I32", "I32>=0", "I32>0" ->
-                value instanceof Attribute.Int integer
-                        ? Attribute.i32((int) integer.value())
-                        : plain(attribute, value);
+                value instanceof Attribute.Int integer ? Attribute.i32((int) integer.value()) : plain(attribute, value);
             case "CustomCallApiVersion" ->
                 value instanceof CustomCallApiVersion version
                         ? Attribute.i32(version.value())
@@ -377,8 +374,8 @@ final class VhloOps {
     }
 
     private static BytecodeException tooNew(Operation operation, String attribute, Version target) {
-        return new BytecodeException(operation.name() + " with the attribute '" + attribute
-                + "' cannot be written for StableHLO " + target);
+        return new BytecodeException(
+                operation.name() + " with the attribute '" + attribute + "' cannot be written for StableHLO " + target);
     }
 
     private static boolean isNothing(Object part) {
@@ -472,7 +469,8 @@ final class VhloOps {
     private static Object normal(Operation operation, String name, Object value) {
         return switch (value) {
             case Attribute.Unit _ -> Attribute.of(true);
-            case Attribute.Int version when name.equals("api_version") ->
+            case Attribute.Int version
+            when name.equals("api_version") ->
                 Arrays.stream(CustomCallApiVersion.values())
                         .filter(word -> word.value() == version.value())
                         .findFirst()

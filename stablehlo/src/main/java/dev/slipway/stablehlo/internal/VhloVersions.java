@@ -39,16 +39,17 @@ final class VhloVersions {
                     MeshReplicaGroups.Mesh _,
                     MeshReplicaGroups.Axis _,
                     MeshReplicaGroups.AxisRef _,
-                    VhloCodec.SubAxis _ ->
-                new Version(1, 16, 0);
+                    VhloCodec.SubAxis _ -> new Version(1, 16, 0);
             default -> Version.OLDEST;
         };
     }
 
     /** Refuses what an older version of an operation has no place for. */
     static void checkRegions(Operation operation, VhloOps.Row row, @Nullable Version target) {
-        boolean variadic = row.name().equals("all_reduce_v1") && operation.operands().size() != 1;
-        boolean regions = row.name().equals("composite_v1") && !operation.regions().isEmpty();
+        boolean variadic =
+                row.name().equals("all_reduce_v1") && operation.operands().size() != 1;
+        boolean regions =
+                row.name().equals("composite_v1") && !operation.regions().isEmpty();
         if (variadic || regions) {
             throw new BytecodeException(operation.name() + " with "
                     + (variadic ? operation.operands().size() + " operands" : "regions")
@@ -60,8 +61,8 @@ final class VhloVersions {
     static void checkOperands(Operation operation, VhloOps.Row row, Version target) {
         boolean one = row.name().equals("all_gather_v1") || row.name().equals("all_to_all_v1");
         if (one && operation.operands().size() != 1) {
-            throw new BytecodeException(operation.name() + " with " + operation.operands().size()
-                    + " operands cannot be written for StableHLO " + target);
+            throw new BytecodeException(operation.name() + " with "
+                    + operation.operands().size() + " operands cannot be written for StableHLO " + target);
         }
         if (row.name().startsWith("custom_call")) {
             boolean dictionary = operation.attribute("backend_config") instanceof Attribute.Dictionary;
