@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
-import dev.slipway.lowering.DecodePrograms;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
@@ -114,8 +113,7 @@ public final class AotCompiler {
         Mesh mesh = Mesh.of(machine, runner.mesh(), runner.order());
         Form form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform());
         long start = System.nanoTime();
-        InferenceProgram program = DecodePrograms.of(runner.model(), form, runner.options(), mesh, runner.rules())
-                .lower(method, inputBatchSpec);
+        InferenceProgram program = runner.lower(mesh, form, method, inputBatchSpec);
         return new Lowered(program, machine, seconds(start));
     }
 

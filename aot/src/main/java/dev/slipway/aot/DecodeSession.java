@@ -2,6 +2,7 @@
 package dev.slipway.aot;
 
 import dev.slipway.lowering.DecodePrograms;
+import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.Sampling;
@@ -11,7 +12,6 @@ import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.Device;
-import dev.slipway.runtime.ExecuteOptions;
 import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.Program;
 import dev.slipway.topology.PluginSpec;
@@ -30,12 +30,15 @@ import java.util.stream.IntStream;
  * <p>One thread uses a session at a time. What it holds natively goes when it is closed.
  */
 public final class DecodeSession implements AutoCloseable {
+    private static final String SAMPLE_DECODE = "sample_decode";
+
     private final InferenceRunner runner;
     private final Mesh mesh;
     private final Client client;
     private final DecodePrograms programs;
     private final List<Device> devices;
     private final DeviceArrays arrays;
+    private final Form form;
     private final List<AutoCloseable> held = new ArrayList<>();
     private final ProgramParameters parameters;
 
@@ -45,14 +48,10 @@ public final class DecodeSession implements AutoCloseable {
         this.mesh = Mesh.of(machine, runner.mesh(), runner.order());
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
-        this.programs = DecodePrograms.of(
-                runner.model(),
-                runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform()),
-                runner.options(),
-                mesh,
-                runner.rules());
-        List<TensorSpec> specs =
-                programs.sampleDecode(InputBatchSpec.prefix(1, 1)).parameterSpecs();
+        this.form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform());
+        this.programs = DecodePrograms.of(runner.model(), form, runner.options(), mesh, runner.rules());
+        List<TensorSpec> specs = runner.lower(mesh, form, SAMPLE_DECODE, InputBatchSpec.prefix(1, 1))
+                .parameterSpecs();
         this.parameters = ProgramParameters.load(specs, source, arrays, devices);
     }
 
@@ -81,49 +80,23 @@ public final class DecodeSession implements AutoCloseable {
         return mesh;
     }
 
-    /** A program that is compiled, loaded and ready to run with the session's parameters. */
-    private final class Ready implements AutoCloseable {
-        private final InferenceProgram program;
-        private final LoadedExecutable executable;
+    /** How the session's programs are written. */
+    public Form form() {
+        return form;
+    }
 
-        Ready(InferenceProgram program) {
-            this.program = program;
-            this.executable = client.compile(
-                    Program.stablehlo(program.module().toString()),
-                    CompileOptions.of(o -> o.numPartitions(mesh.size()).deviceAssignment(mesh.deviceIds())));
-        }
-
-        /**
-         * Runs.
-         *
-         * @param inputs for each argument after the parameters, its buffers in mesh order
-         * @return for each result its buffers in mesh order
-         */
-        List<List<Buffer>> run(List<List<Buffer>> inputs) {
-            List<List<Buffer>> byDevice = new ArrayList<>();
-            for (int d = 0; d < devices.size(); d++) {
-                List<Buffer> arguments = new ArrayList<>(parameters.of(d));
-                for (List<Buffer> input : inputs) {
-                    arguments.add(input.get(d));
-                }
-                byDevice.add(arguments);
-            }
-            List<List<Buffer>> results = executable.execute(byDevice, ExecuteOptions.defaults());
-            List<List<Buffer>> byResult = new ArrayList<>();
-            for (int r = 0; r < program.results().size(); r++) {
-                List<Buffer> buffers = new ArrayList<>();
-                for (List<Buffer> ofDevice : results) {
-                    buffers.add(ofDevice.get(r));
-                }
-                byResult.add(buffers);
-            }
-            return byResult;
-        }
-
-        @Override
-        public void close() {
-            executable.close();
-        }
+    /**
+     * Compiles a program that takes the session's parameters.
+     *
+     * @throws dev.slipway.runtime.PjrtException if the compiler refuses it
+     */
+    public LoadedProgram load(InferenceProgram program) {
+        LoadedExecutable executable = client.compile(
+                Program.stablehlo(program.module().toString()),
+                CompileOptions.of(o -> o.numPartitions(mesh.size()).deviceAssignment(mesh.deviceIds())));
+        LoadedProgram loaded = new LoadedProgram(program, executable, parameters, arrays);
+        held.add(loaded);
+        return loaded;
     }
 
     /**
@@ -149,7 +122,7 @@ public final class DecodeSession implements AutoCloseable {
         int length = runner.options().maxLength();
         InferenceProgram program = programs.sampleDecode(InputBatchSpec.prefix(batch, width));
         try (Arena arena = Arena.ofConfined();
-                Ready ready = new Ready(program)) {
+                LoadedProgram ready = load(program)) {
             List<List<Buffer>> inputs = promptInputs(arena, program, prompts, width, temperatures, key);
             List<List<Buffer>> results = ready.run(inputs);
             try {
@@ -186,11 +159,10 @@ public final class DecodeSession implements AutoCloseable {
      */
     public TokenStream stream(int[][] prompts, int width, float[] temperatures, int[] key) {
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
-        Ready step = new Ready(programs.decodeStep(batch));
-        held.add(step);
+        LoadedProgram step = load(programs.decodeStep(batch));
         InferenceProgram program = programs.prefill(batch);
         try (Arena arena = Arena.ofConfined();
-                Ready prefill = new Ready(program)) {
+                LoadedProgram prefill = load(program)) {
             long start = System.nanoTime();
             List<List<Buffer>> inputs = promptInputs(arena, program, prompts, width, temperatures, key);
             List<List<Buffer>> results = prefill.run(inputs);
@@ -206,7 +178,7 @@ public final class DecodeSession implements AutoCloseable {
 
     /** Tokens of a batch as they come. */
     public final class TokenStream implements AutoCloseable {
-        private final Ready program;
+        private final LoadedProgram program;
         private final float[] logits;
         private final double prefillSeconds;
         private final List<Buffer> temperatures;
@@ -218,7 +190,7 @@ public final class DecodeSession implements AutoCloseable {
         private int step;
 
         private TokenStream(
-                Ready program, List<List<Buffer>> prefilled, float[] temperatures, float[] logits, double seconds) {
+                LoadedProgram program, List<List<Buffer>> prefilled, float[] temperatures, float[] logits, double seconds) {
             this.program = program;
             this.logits = logits;
             this.prefillSeconds = seconds;
@@ -229,7 +201,7 @@ public final class DecodeSession implements AutoCloseable {
             this.current = read(tokens);
             DecodeSession.close(prefilled.get(1));
             DecodeSession.close(prefilled.get(3));
-            this.temperatures = sampling() ? putTemperatures(program.program, temperatures) : List.of();
+            this.temperatures = sampling() ? putTemperatures(program.program(), temperatures) : List.of();
         }
 
         /** Logits of the first new token, {@code [batch * vocabulary]}. */
@@ -254,7 +226,7 @@ public final class DecodeSession implements AutoCloseable {
             List<Buffer> stepBuffers;
             try (Arena arena = Arena.ofConfined()) {
                 stepBuffers = arrays.put(
-                        program.program.inputSpecs().get(1), arena.allocateFrom(ValueLayout.JAVA_INT, step++));
+                        program.program().inputSpecs().get(1), arena.allocateFrom(ValueLayout.JAVA_INT, step++));
             }
             inputs.add(stepBuffers);
             inputs.add(tokens);
@@ -278,7 +250,7 @@ public final class DecodeSession implements AutoCloseable {
 
         private int[] read(List<Buffer> buffers) {
             try (Arena arena = Arena.ofConfined()) {
-                return arrays.gather(program.program.results().get(1), buffers, arena)
+                return arrays.gather(program.program().results().get(1), buffers, arena)
                         .toArray(ValueLayout.JAVA_INT);
             }
         }

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
+import dev.slipway.lowering.AxlearnPrograms;
+import dev.slipway.lowering.BeamSearch;
 import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecodePrograms;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
+import dev.slipway.lowering.InferenceProgram;
+import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.LoweringException;
+import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.SampleDecode;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.mesh.DeviceOrder;
+import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.MeshShape;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
@@ -22,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param options what decoding does
  * @param rules which mesh axes cut which dimensions
  * @param form how the program is written; null for what {@link #formFor} says of the target
+ * @param axlearn AXLearn's programs in place of those of {@code options}; null for the latter
  */
 public record InferenceRunner(
         DecoderConfig model,
@@ -29,17 +39,30 @@ public record InferenceRunner(
         DeviceOrder order,
         DecodeOptions options,
         ShardingRules rules,
-        @Nullable Form form) {
+        @Nullable Form form,
+        @Nullable Axlearn axlearn) {
+
+    /**
+     * AXLearn's programs, oddities included.
+     *
+     * @param layout how they take the parameters
+     */
+    public record Axlearn(SampleDecode sampleDecode, BeamSearch beamSearch, ParameterLayout layout) {
+        /** The programs that {@code compile_inference_programs} compiles, with the parameters that it takes. */
+        public static Axlearn byDefault() {
+            return new Axlearn(SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.AXLEARN);
+        }
+    }
 
     /** A runner on the default mesh, with standard shardings and the target's own form. */
     public static InferenceRunner of(DecoderConfig model, DecodeOptions options) {
         return new InferenceRunner(
-                model, MeshSpec.byDefault(), DeviceOrder.RUNTIME, options, ShardingRules.standard(), null);
+                model, MeshSpec.byDefault(), DeviceOrder.RUNTIME, options, ShardingRules.standard(), null, null);
     }
 
     /** This runner on another mesh. */
     public InferenceRunner withMesh(MeshSpec other) {
-        return new InferenceRunner(model, other, order, options, rules, form);
+        return new InferenceRunner(model, other, order, options, rules, form, axlearn);
     }
 
     /** This runner on a mesh of these axes and this shape. */
@@ -49,17 +72,38 @@ public record InferenceRunner(
 
     /** This runner with the devices in another order. */
     public InferenceRunner withOrder(DeviceOrder other) {
-        return new InferenceRunner(model, mesh, other, options, rules, form);
+        return new InferenceRunner(model, mesh, other, options, rules, form, axlearn);
     }
 
     /** This runner with a form of the caller's choice. */
     public InferenceRunner withForm(Form other) {
-        return new InferenceRunner(model, mesh, order, options, rules, other);
+        return new InferenceRunner(model, mesh, order, options, rules, other, axlearn);
     }
 
     /** This runner with other decode options. */
     public InferenceRunner withOptions(DecodeOptions other) {
-        return new InferenceRunner(model, mesh, order, other, rules, form);
+        return new InferenceRunner(model, mesh, order, other, rules, form, axlearn);
+    }
+
+    /** This runner with AXLearn's programs. */
+    public InferenceRunner withAxlearn(Axlearn programs) {
+        return new InferenceRunner(model, mesh, order, options, rules, form, programs);
+    }
+
+    /** Lowers a program of this runner. */
+    InferenceProgram lower(Mesh on, Form written, String method, InputBatchSpec batch) {
+        if (axlearn == null) {
+            return DecodePrograms.of(model, written, options, on, rules).lower(method, batch);
+        }
+        AxlearnPrograms programs = AxlearnPrograms.of(model, written, on, axlearn.layout());
+        return switch (method) {
+            case "sample_decode" -> programs.sampleDecode(axlearn.sampleDecode(), batch);
+            case "beam_search_decode" -> programs.beamSearchDecode(axlearn.beamSearch(), batch);
+            default ->
+                throw new LoweringException(
+                        "AXLearn has no method \"%s\" here; there are sample_decode and beam_search_decode"
+                                .formatted(method));
+        };
     }
 
     /**

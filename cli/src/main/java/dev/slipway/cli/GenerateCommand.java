@@ -8,6 +8,8 @@ import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -51,6 +53,14 @@ final class GenerateCommand implements Callable<Integer> {
                 required = true,
                 description = "Token ids to go on from.")
         private @Nullable List<Integer> ids;
+
+        @Option(
+                names = "--batch",
+                paramLabel = "FILE",
+                required = true,
+                description = "A JSON array of AXLearn decode cases {entry, key, prefix, options}; prints a JSON array of"
+                        + " what AXLearn would give for each. Pads are 0 unless the model or a case says otherwise.")
+        private @Nullable Path batch;
     }
 
     @Option(names = "--raw", description = "Go on from the prompt as it is, without the chat template.")
@@ -124,6 +134,9 @@ final class GenerateCommand implements Callable<Integer> {
                         "%s is not here to run on; generate runs on cpu or cpu-N, compile makes an executable for it"
                                 .formatted(target));
             }
+            if (prompt.batch != null) {
+                return batch(plugins, opened, machine, prompt.batch);
+            }
             Checkpoint checkpoint = opened.weights();
             int[] ids = promptIds(opened, checkpoint);
             plugins.locate(Platform.CPU);
@@ -141,6 +154,20 @@ final class GenerateCommand implements Callable<Integer> {
             }
         }
         return 0;
+    }
+
+    private int batch(PluginsOnDemand plugins, Model opened, Topology machine, Path file) throws IOException {
+        plugins.locate(Platform.CPU);
+        String json = Files.readString(file);
+        GenerateBatch.Answers answers;
+        try (Progress progress = Progress.begin(output, "decoding " + file.getFileName())) {
+            answers = GenerateBatch.run(
+                    plugins, opened, machine, mesh.spec(), json, done -> progress.at(done + " cases done"));
+        }
+        output.out().println(answers.json());
+        output.err().println(output.terminal().dim("  %d programs compiled, %d cases failed"
+                .formatted(answers.programs(), answers.failed())));
+        return answers.failed() == 0 ? 0 : 1;
     }
 
     private void show(String text) {

@@ -57,6 +57,13 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
                                         + " has a configuration but no weights, so it can be compiled and not run; give a GGUF file or a folder with safetensors"));
     }
 
+    /** Whether this is a folder of AXLearn's. */
+    boolean axlearn() {
+        return checkpoint
+                .filter(there -> Files.exists(there.path().resolve("model.json")))
+                .isPresent();
+    }
+
     /** Reads a weight as a program wants it. */
     void read(String weight, MemorySegment target, ElementType type) {
         weights().read(weight, target, dtype(type));

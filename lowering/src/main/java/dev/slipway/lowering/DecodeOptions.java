@@ -53,6 +53,11 @@ public record DecodeOptions(
         return new DecodeOptions(length, numDecodes, sampling, stopIds, padId, startId);
     }
 
+    /** These options with another pad. */
+    public DecodeOptions withPadId(int id) {
+        return new DecodeOptions(maxLength, numDecodes, sampling, stopIds, id, startId);
+    }
+
     /** These options with the token that an empty prompt is read as. */
     public DecodeOptions withStartId(int id) {
         return new DecodeOptions(maxLength, numDecodes, sampling, stopIds, padId, id);

@@ -33,6 +33,11 @@ public record Form(Layers layers, ElementType weights, ElementType compute, Elem
         return new Form(Layers.UNROLLED, type, type, type);
     }
 
+    /** This form with layers written so. */
+    public Form withLayers(Layers other) {
+        return new Form(other, weights, compute, cache);
+    }
+
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
         return new Form(layers, weights, compute, type);

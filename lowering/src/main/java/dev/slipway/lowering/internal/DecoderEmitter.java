@@ -37,6 +37,11 @@ final class DecoderEmitter {
     @FunctionalInterface
     interface Weights {
         Value get(String name);
+
+        /** Whether heads come with pairs (2i, 2i + 1) for the rotary positions rather than (i, i + half). */
+        default boolean interleaved() {
+            return false;
+        }
     }
 
     /**
@@ -154,6 +159,10 @@ final class DecoderEmitter {
         if (attention.queryKeyNorm() != QueryKeyNorm.NONE) {
             q = queryKeyNorm(o, weights.get("q_norm/scale"), q);
             k = queryKeyNorm(o, weights.get("k_norm/scale"), k);
+        }
+        if (weights.interleaved()) {
+            q = o.evensThenOdds(q);
+            k = o.evensThenOdds(k);
         }
         if (view.angles() != null) {
             q = turn(o, q, view.angles());

@@ -29,11 +29,11 @@ final class Decoding {
     private final DecoderEmitter emitter;
     private final LayerStack layers;
     private final Form form;
-    private final Values weights;
+    private final ModelWeights weights;
     private final UnaryOperator<Value> shardCache;
 
     /** @param shardCache pins a new cache tensor's sharding */
-    Decoding(DecoderConfig config, Form form, DecodeOptions options, Values weights, UnaryOperator<Value> shardCache) {
+    Decoding(DecoderConfig config, Form form, DecodeOptions options, ModelWeights weights, UnaryOperator<Value> shardCache) {
         this.config = config;
         this.form = form;
         this.options = options;
@@ -140,14 +140,15 @@ final class Decoding {
         Value carry = key;
         Value scored = logits;
         if (options.sampling() instanceof Sampling.Temperature) {
-            Prng.Split split = Prng.split(o, key);
-            carry = split.carry();
+            Prng prng = new Prng(dev.slipway.lowering.RandomSource.RBG);
+            List<Value> split = prng.split(o, key, 2);
+            carry = split.get(0);
             Value t = o.broadcast(java.util.Objects.requireNonNull(temperature), shape, 0);
             Value zero = o.zeros(ElementType.F32, shape);
             Value greedy = o.compare(t, zero, ComparisonDirection.LE);
             Value drawn = o.b().add(
                             o.b().divide(logits, o.b().select(greedy, o.constant(ElementType.F32, 1, shape), t)),
-                            Prng.gumbel(o, split.use(), shape));
+                            prng.gumbel(o, split.get(1), shape));
             scored = o.b().select(greedy, logits, drawn);
         }
         Value tokens = o.argMax(scored, 2);

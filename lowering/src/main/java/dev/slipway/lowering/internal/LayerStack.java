@@ -28,13 +28,13 @@ final class LayerStack {
     private final DecoderConfig config;
     private final Form form;
     private final DecoderEmitter emitter;
-    private final Values weights;
+    private final ModelWeights weights;
 
     /**
      * @param weights the program's parameters by name: scanned, a layer's as {@code layers/q/weight} with the layers as
      *     first dimension; unrolled, as {@code layers/3/q/weight}
      */
-    LayerStack(DecoderConfig config, Form form, DecoderEmitter emitter, Values weights) {
+    LayerStack(DecoderConfig config, Form form, DecoderEmitter emitter, ModelWeights weights) {
         this.config = config;
         this.form = form;
         this.emitter = emitter;
@@ -114,7 +114,7 @@ final class LayerStack {
                     Slot slot = new Slot(c, pass, index, it.get(2), it.get(3));
                     LayerView view = alike != null ? alike : indexedView(c, index, positions);
                     Value x =
-                            emitter.layer(c, name -> c.at(weights.get("layers/" + name), index), view, slot, it.get(1));
+                            emitter.layer(c, weights.layer(c, index), view, slot, it.get(1));
                     return List.of(c.add(index, 1), x, slot.keys, slot.values);
                 });
         return new State(carried.get(1), List.of(carried.get(2), carried.get(3)));

@@ -49,7 +49,7 @@ public final class Lowerer {
         this.config = config;
         this.form = form;
         this.options = options;
-        this.program = new Program(config, form, mesh, rules);
+        this.program = new Program(config, form, mesh, rules, dev.slipway.lowering.ParameterLayout.SLIPWAY);
         this.batch = prefix.dim(0);
         this.width = prefix.dim(1);
         if (batch < 1 || width < 1) {
@@ -83,14 +83,14 @@ public final class Lowerer {
             // Each decode draws its own first token from the same logits.
             Value logits = o.broadcast(read.logits(), new long[] {batch, decodes, config.vocabulary()}, 0, 2);
             Decoding.Choice first = decoding.choose(o, logits, inputs.get(KEY), temperature);
-            Value lengths = repeatRows(o, read.lengths(), 0);
+            Value lengths = Rows.repeat(o, read.lengths(), 0, decodes);
             List<Value> cache = read.cache().stream()
-                    .map(tensor -> repeatRows(o, tensor, decoding.layers().cacheRowDimension()))
+                    .map(tensor -> Rows.repeat(o, tensor, decoding.layers().cacheRowDimension(), decodes))
                     .toList();
             Value room = o.int32(length, rowShape);
             Value full = o.compare(lengths, room, ComparisonDirection.GE);
-            Value token = keep(o, full, o.b().reshape(first.tokens(), rowShape), options.padId());
-            Value score = keep(o, full, o.b().reshape(first.scores(), rowShape), 0);
+            Value token = Rows.keep(o, full, o.b().reshape(first.tokens(), rowShape), options.padId());
+            Value score = Rows.keep(o, full, o.b().reshape(first.scores(), rowShape), 0);
             Value done = o.b().or(
                             o.b().or(full, decoding.stops(o, token)),
                             o.compare(o.add(lengths, 1), room, ComparisonDirection.GE));
@@ -101,8 +101,8 @@ public final class Lowerer {
             start.add(token);
             start.add(done);
             start.add(first.key());
-            start.add(writeColumn(o, o.int32(options.padId(), batch * decodes, length), token, zero));
-            start.add(writeColumn(o, o.zeros(ElementType.F32, batch * decodes, length), score, zero));
+            start.add(Rows.writeColumn(o, o.int32(options.padId(), batch * decodes, length), token, zero));
+            start.add(Rows.writeColumn(o, o.zeros(ElementType.F32, batch * decodes, length), score, zero));
             int fixed = start.size();
             start.addAll(cache);
             List<Value> end = o.loop(start, (c, it) -> c.b().not(c.all(it.get(2))), (c, it) -> {
@@ -111,8 +111,8 @@ public final class Lowerer {
                 List<Value> fed = decoding.step(c, step, width, lengths, it.get(1), it.subList(fixed, it.size()));
                 Value stepLogits = c.b().reshape(fed.getFirst(), batch, decodes, config.vocabulary());
                 Decoding.Choice choice = decoding.choose(c, stepLogits, it.get(3), temperature);
-                Value next = keep(c, ended, c.b().reshape(choice.tokens(), rowShape), options.padId());
-                Value nextScore = keep(c, ended, c.b().reshape(choice.scores(), rowShape), 0);
+                Value next = Rows.keep(c, ended, c.b().reshape(choice.tokens(), rowShape), options.padId());
+                Value nextScore = Rows.keep(c, ended, c.b().reshape(choice.scores(), rowShape), 0);
                 Value nextStep = c.add(step, 1);
                 Value total = c.add(c.b().add(lengths, c.broadcast(nextStep, rowShape)), 1);
                 List<Value> carried = new ArrayList<>();
@@ -122,19 +122,19 @@ public final class Lowerer {
                                 c.b().or(ended, decoding.stops(c, next)),
                                 c.compare(total, room, ComparisonDirection.GE)));
                 carried.add(choice.key());
-                carried.add(writeColumn(c, it.get(4), next, nextStep));
-                carried.add(writeColumn(c, it.get(5), nextScore, nextStep));
+                carried.add(Rows.writeColumn(c, it.get(4), next, nextStep));
+                carried.add(Rows.writeColumn(c, it.get(5), nextScore, nextStep));
                 carried.addAll(fed.subList(1, fed.size()));
                 return carried;
             });
             return List.of(
                     end.get(3),
                     o.b().reshape(
-                                    behindPrompts(o, repeatRows(o, prefix, 0), lengths, end.get(4)),
+                                    Rows.behindPrompts(o, starts(o, Rows.repeat(o, prefix, 0, decodes)), lengths, end.get(4), 0),
                                     batch,
                                     decodes,
                                     length),
-                    o.b().reshape(behindPrompts(o, null, lengths, end.get(5)), batch, decodes, length));
+                    o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(5), 0), batch, decodes, length));
         });
     }
 
@@ -234,11 +234,11 @@ public final class Lowerer {
         return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
     }
 
-    private LayerStack layers(Values weights) {
+    private LayerStack layers(ModelWeights weights) {
         return new LayerStack(config, form, new DecoderEmitter(config, form), weights);
     }
 
-    private Decoding decoding(Ops o, Values weights) {
+    private Decoding decoding(Ops o, ModelWeights weights) {
         PartitionSpec spec = cacheSpec(layers(weights));
         return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, spec));
     }
@@ -248,52 +248,6 @@ public final class Lowerer {
             throw new LoweringException("%s serves one decode per row, not %d; give the prompt once per decode"
                     .formatted(method, options.numDecodes()));
         }
-    }
-
-    /** Repeats each row {@code numDecodes} times: decodes of a row stand side by side. */
-    private Value repeatRows(Ops o, Value x, int dimension) {
-        int decodes = options.numDecodes();
-        if (decodes == 1) {
-            return x;
-        }
-        long[] shape = o.shape(x);
-        long[] wide = new long[shape.length + 1];
-        long[] kept = new long[shape.length];
-        for (int i = 0; i < shape.length; i++) {
-            kept[i] = i <= dimension ? i : i + 1;
-            wide[i <= dimension ? i : i + 1] = shape[i];
-        }
-        wide[dimension + 1] = decodes;
-        long[] flat = shape.clone();
-        flat[dimension] *= decodes;
-        return o.b().reshape(o.broadcast(x, wide, kept), flat);
-    }
-
-    /** {@code values} where a row goes on, {@code otherwise} where it has ended. */
-    private static Value keep(Ops o, Value ended, Value values, double otherwise) {
-        return o.b().select(ended, o.splat(otherwise, values), values);
-    }
-
-    /** Writes {@code column [rows]} into {@code buffer [rows, columns]}. */
-    private static Value writeColumn(Ops o, Value buffer, Value column, Value at) {
-        Value zero = o.scalar(ElementType.I32, 0);
-        return o.b().dynamicUpdateSlice(buffer, o.b().reshape(column, o.size(column, 0), 1), List.of(zero, at));
-    }
-
-    /**
-     * Lays what was generated behind each row's prompt.
-     *
-     * @param prompts {@code i32[rows, width]}, null to leave 0 on the prompts
-     * @param generated {@code [rows, length]}, the first generated token in column 0
-     */
-    private Value behindPrompts(Ops o, @Nullable Value prompts, Value lengths, Value generated) {
-        long[] shape = o.shape(generated);
-        Value column = o.iota(ElementType.I32, 1, shape);
-        Value length = o.broadcast(lengths, shape, 0);
-        Value moved = o.takeAlongRows(generated, o.maximum(o.b().subtract(column, length), 0));
-        Value inPrompt = o.compare(column, length, ComparisonDirection.LT);
-        Value prompt = prompts == null ? o.splat(0, generated) : o.padColumns(starts(o, prompts), shape[1]);
-        return o.b().select(inPrompt, prompt, moved);
     }
 
     /** The prompts as they were read: an empty one is the start token. */

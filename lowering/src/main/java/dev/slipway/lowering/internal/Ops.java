@@ -6,7 +6,6 @@ import dev.slipway.stablehlo.DotDimensionNumbers;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.GatherDimensionNumbers;
 import dev.slipway.stablehlo.OpBuilder;
-import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.List;
@@ -102,6 +101,11 @@ record Ops(OpBuilder b) {
         return y == 1 ? x : b.multiply(x, splat(y, x));
     }
 
+    /** The remainder of {@code i32} in {@code [0, y)}, {@code x} at least {@code -y}. */
+    Value modulo(Value x, long y) {
+        return b.remainder(plus(x, y), int32(y, shape(x)));
+    }
+
     Value maximum(Value x, double y) {
         return b.maximum(x, splat(y, x));
     }
@@ -143,6 +147,19 @@ record Ops(OpBuilder b) {
         return b.transpose(x, permutation);
     }
 
+    /** The even entries of the last dimension, then the odd ones. */
+    Value evensThenOdds(Value x) {
+        long[] shape = shape(x);
+        int last = shape.length - 1;
+        long[] pairs = java.util.Arrays.copyOf(shape, shape.length + 1);
+        pairs[last] /= 2;
+        pairs[last + 1] = 2;
+        long[] permutation = range(last + 2);
+        permutation[last] = last + 1;
+        permutation[last + 1] = last;
+        return b.reshape(transpose(b.reshape(x, pairs), permutation), shape);
+    }
+
     /** Entry {@code index} of the first dimension, which goes. */
     Value at(Value x, Value index) {
         long[] shape = shape(x);
@@ -178,6 +195,15 @@ record Ops(OpBuilder b) {
     /** Whether all of a vector are true. */
     Value all(Value x) {
         return b.reduce(x, b.constant(TensorType.of(ElementType.I1), 1L), (c, l, r) -> c.and(l, r), 0);
+    }
+
+    /** Whether any of a dimension is true. */
+    Value any(Value x, int... dimensions) {
+        return b.reduce(
+                x,
+                b.constant(TensorType.of(ElementType.I1), 0L),
+                (c, l, r) -> c.or(l, r),
+                java.util.Arrays.stream(dimensions).asLongStream().toArray());
     }
 
     /** Softmax over the last dimension. */
@@ -260,6 +286,18 @@ record Ops(OpBuilder b) {
         return sum(b.select(here, x, splat(0, x)), last);
     }
 
+    /** Entries of one dimension by {@code i32[n]}. */
+    Value take(Value x, int dimension, Value indices) {
+        long[] sizes = shape(x);
+        sizes[dimension] = 1;
+        long[] kept = LongStream.range(0, sizes.length).filter(i -> i != dimension).toArray();
+        return b.gather(
+                x,
+                indices,
+                GatherDimensionNumbers.of(kept, new long[] {dimension}, new long[] {dimension}, 1),
+                sizes);
+    }
+
     // Matrix products.
 
     /** Contracts one dimension of each; the rest of {@code x}, then the rest of {@code y}. */
@@ -286,16 +324,10 @@ record Ops(OpBuilder b) {
                 result);
     }
 
-    // Control and randomness.
+    // Control.
 
     /** A {@code while} loop. */
     List<Value> loop(List<Value> start, Step<Value> condition, Step<List<Value>> body) {
         return b.whileLoop(start, (c, it) -> condition.build(new Ops(c), it), (c, it) -> body.build(new Ops(c), it));
-    }
-
-    /** Random bits {@code ui32} from a state {@code ui64[2]}, by the generator that XLA's backend prefers, as JAX asks. */
-    Value randomBits(Value state, long... shape) {
-        return b.rngBitGenerator(RngAlgorithm.DEFAULT, state, TensorType.of(ElementType.UI32, shape))
-                .get(1);
     }
 }

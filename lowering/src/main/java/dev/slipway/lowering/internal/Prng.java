@@ -1,42 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering.internal;
 
+import dev.slipway.lowering.RandomSource;
 import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.RngAlgorithm;
+import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * JAX's random numbers as StableHLO, bit for bit: {@code rbg} keys {@code ui32[4]}, two threefry2x32 keys side by side,
- * split by threefry and drawn from by XLA's bit generator. Source: the definitions of jax 0.10.2 with
- * {@code jax_threefry_partitionable}.
+ * JAX's random numbers as StableHLO, bit for bit. Source: the definitions of jax 0.10.2 with {@code
+ * jax_threefry_partitionable}.
+ *
+ * @param source how keys look and who makes the bits
  */
-final class Prng {
+record Prng(RandomSource source) {
     private static final int PARITY = 0x1BD11BDA;
     private static final int[][] ROTATIONS = {{13, 15, 26, 6}, {17, 29, 16, 24}};
     private static final double TINY = Float.MIN_NORMAL;
 
-    private Prng() {}
+    /** The type of a key. */
+    TensorType keyType() {
+        return TensorType.of(ElementType.UI32, source.keyWords());
+    }
 
-    /** Both halves of a split: what to carry on with and what to use now, {@code ui32[4]} each. */
-    record Split(Value carry, Value use) {}
+    /** {@code split(key, count)}: new keys, each shaped as the key. */
+    List<Value> split(Ops o, Value key, int count) {
+        // New key i is threefry of each half of the key with the counter (0, i).
+        Value words = hash(o, key, o.iota(ElementType.UI32, 1, source.keyWords() / 2, count));
+        return IntStream.range(0, count)
+                .mapToObj(i -> o.b().reshape(o.sliceAxis(words, 1, i, i + 1), source.keyWords()))
+                .toList();
+    }
 
-    /** {@code carry, use = split(key)}. */
-    static Split split(Ops o, Value key) {
-        // Axes: [half of the key, new key]; the counter of new key i is (0, i).
-        long[] shape = {2, 2};
-        Value halves = o.b().reshape(key, 2, 2);
-        Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 0, 1), 2), shape, 0);
-        Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 1, 2), 2), shape, 0);
-        Value counter = o.iota(ElementType.UI32, 1, shape);
-        Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, shape), counter);
-        // [half, new key] words -> per new key: half 0's two words, half 1's two words.
-        Value both = o.b().concatenate(List.of(o.b().reshape(words[0], 2, 2, 1), o.b().reshape(words[1], 2, 2, 1)), 2);
-        Value keys = o.b().reshape(o.transpose(both, 1, 0, 2), 2, 4);
-        return new Split(o.b().reshape(o.sliceAxis(keys, 0, 0, 1), 4), o.b().reshape(o.sliceAxis(keys, 0, 1, 2), 4));
+    /** {@code fold_in(key, data)}. */
+    Value foldIn(Ops o, Value key, long data) {
+        Value counter = o.b().constant(TensorType.of(ElementType.UI32, source.keyWords() / 2, 1), data);
+        return o.b().reshape(hash(o, key, counter), source.keyWords());
+    }
+
+    /** Threefry of each half of a key with counters {@code ui32[halves, n]}: words {@code [halves, n, 2]}. */
+    private Value hash(Ops o, Value key, Value counters) {
+        long[] shape = o.shape(counters);
+        Value halves = o.b().reshape(key, shape[0], 2);
+        Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 0, 1), shape[0]), shape, 0);
+        Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 1, 2), shape[0]), shape, 0);
+        Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, shape), counters);
+        return o.b().concatenate(
+                        2, o.b().reshape(words[0], shape[0], shape[1], 1), o.b().reshape(words[1], shape[0], shape[1], 1));
     }
 
     /** Threefry-2x32 with 20 rounds on words of any shape, both words of the result. */
-    static Value[] threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
+    private static Value[] threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
         long[] shape = o.shape(x0);
         Value[] keys = {k0, k1, o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, shape))};
         x0 = o.b().add(x0, keys[0]);
@@ -59,20 +75,54 @@ final class Prng {
                         o.b().shiftRightLogical(x, o.constant(ElementType.UI32, 32 - bits, shape)));
     }
 
-    /** Uniform {@code f32} numbers in {@code [tiny, 1)}. */
-    static Value uniform(Ops o, Value key, long... shape) {
-        Value state = o.b().bitcastConvert(o.b().reshape(key, 2, 2), ElementType.UI64);
-        Value bits = o.randomBits(state, shape);
+    /** Random bits of an unsigned element type, e.g. {@code ui32}. */
+    Value bits(Ops o, Value key, ElementType element, long... shape) {
+        RngAlgorithm algorithm =
+                switch (source) {
+                    case RBG -> RngAlgorithm.DEFAULT;
+                    case PHILOX -> RngAlgorithm.PHILOX;
+                    case THREE_FRY -> RngAlgorithm.THREE_FRY;
+                    case THREEFRY2X32 -> null;
+                };
+        if (algorithm != null) {
+            Value state = o.b().bitcastConvert(o.b().reshape(key, 2, 2), ElementType.UI64);
+            return o.b().rngBitGenerator(algorithm, state, TensorType.of(element, shape))
+                    .get(1);
+        }
+        long count = java.util.Arrays.stream(shape).reduce(1, (a, b) -> a * b);
+        Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 0, 1)), new long[] {count});
+        Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 1, 2)), new long[] {count});
+        Value[] words =
+                threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));
+        Value flat;
+        if (element.equals(ElementType.UI64)) {
+            Value high = o.convert(words[0], element);
+            flat = o.b().or(
+                            o.b().shiftLeft(high, o.constant(element, 32, count)), o.convert(words[1], element));
+        } else {
+            flat = o.convert(o.b().xor(words[0], words[1]), element);
+        }
+        return o.b().reshape(flat, shape);
+    }
+
+    /** Uniform {@code f32} numbers in {@code [low, 1)}. */
+    Value uniform(Ops o, Value key, double low, long... shape) {
         Value mantissa = o.b().or(
-                        o.b().shiftRightLogical(bits, o.constant(ElementType.UI32, 9, shape)),
+                        o.b().shiftRightLogical(
+                                        bits(o, key, ElementType.UI32, shape), o.constant(ElementType.UI32, 9, shape)),
                         o.constant(ElementType.UI32, 0x3F800000, shape));
         Value unit = o.add(o.b().bitcastConvert(mantissa, ElementType.F32), -1);
-        return o.maximum(o.add(o.multiply(unit, 1 - TINY), TINY), TINY);
+        return low == 0 ? unit : o.maximum(o.add(o.multiply(unit, 1 - low), low), low);
     }
 
     /** Gumbel noise {@code f32}. */
-    static Value gumbel(Ops o, Value key, long... shape) {
-        Value u = uniform(o, key, shape);
+    Value gumbel(Ops o, Value key, long... shape) {
+        Value u = uniform(o, key, TINY, shape);
         return o.b().negate(o.b().log(o.b().negate(o.b().log(u))));
+    }
+
+    /** A draw from {@code softmax(logits)} over the last dimension, {@code i32}. */
+    Value categorical(Ops o, Value key, Value logits) {
+        return o.argMax(o.add(logits, gumbel(o, key, o.shape(logits))), o.rank(logits) - 1);
     }
 }

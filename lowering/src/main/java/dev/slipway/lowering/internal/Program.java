@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
+import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.ShardingRules;
@@ -34,17 +35,22 @@ final class Program {
     private final Set<String> notes = new LinkedHashSet<>();
     private final List<TensorSpec> arguments = new ArrayList<>();
     private final List<TensorSpec> results = new ArrayList<>();
+    private final ParameterLayout layout;
     private final int parameters;
 
-    Program(DecoderConfig config, Form form, Mesh mesh, ShardingRules rules) {
+    Program(DecoderConfig config, Form form, Mesh mesh, ShardingRules rules, ParameterLayout layout) {
         this.config = config;
+        this.layout = layout;
         this.form = form;
         this.mesh = mesh;
         this.rules = rules;
         for (int i = 0; i < mesh.axes().size(); i++) {
             axes.put(mesh.axes().get(i), mesh.shape().get(i));
         }
-        addParameters();
+        switch (layout) {
+            case SLIPWAY -> addParameters();
+            case AXLEARN -> addAxlearnParameters();
+        }
         this.parameters = arguments.size();
     }
 
@@ -63,6 +69,15 @@ final class Program {
                 }
             }
         }
+    }
+
+    private void addAxlearnParameters() {
+        AxlearnParameters.of(config)
+                .forEach((path, stored) -> arguments.add(new TensorSpec(
+                        PARAMS + path,
+                        TensorType.of(form.weights(), longs(stored.shape())),
+                        assign(path, stored.shape(), stored.axes()),
+                        false)));
     }
 
     private void addWeight(String name, Weight weight, List<Long> leading) {
@@ -124,10 +139,10 @@ final class Program {
         /**
          * Emits the results, in the order in which they were added.
          *
-         * @param weights the parameters by name, without {@code params/}
+         * @param weights the parameters
          * @param inputs the other arguments by path
          */
-        List<Value> emit(Ops o, Values weights, Values inputs);
+        List<Value> emit(Ops o, ModelWeights weights, Values inputs);
     }
 
     /** The finished program. */
@@ -143,7 +158,14 @@ final class Program {
                     inputs.put(path, values.get(i));
                 }
             }
-            return body.emit(o, Values.of(weights), Values.of(inputs));
+            Values named = Values.of(weights);
+            return body.emit(
+                    o,
+                    switch (layout) {
+                        case SLIPWAY -> named;
+                        case AXLEARN -> new AxlearnParameters(config, named);
+                    },
+                    Values.of(inputs));
         });
         return new InferenceProgram(
                 method,

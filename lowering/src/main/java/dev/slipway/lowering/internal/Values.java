@@ -7,7 +7,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Values by name: a program's parameters or its other arguments. */
-record Values(ImmutableMap<String, Value> byName) implements DecoderEmitter.Weights {
+record Values(ImmutableMap<String, Value> byName) implements ModelWeights {
     static Values of(Map<String, Value> byName) {
         return new Values(ImmutableMap.copyOf(byName));
     }
@@ -19,6 +19,11 @@ record Values(ImmutableMap<String, Value> byName) implements DecoderEmitter.Weig
             throw new IllegalStateException("nothing is called " + name + " among " + byName.keySet());
         }
         return value;
+    }
+
+    @Override
+    public DecoderEmitter.Weights layer(Ops o, Value index) {
+        return name -> o.at(get("layers/" + name), index);
     }
 
     /** The value of a name, null if there is none. */

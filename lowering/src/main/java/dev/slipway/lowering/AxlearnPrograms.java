@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering;
+
+import dev.slipway.lowering.internal.BeamSearchLowerer;
+import dev.slipway.lowering.internal.ReferenceLowerer;
+import dev.slipway.mesh.Mesh;
+import dev.slipway.stablehlo.ElementType;
+
+/**
+ * AXLearn's decode programs of a model on a mesh: the same tokens, scores and keys for the same parameters, key and prefix.
+ *
+ * <table><caption>Programs</caption>
+ * <tr><th>method</th><th>takes after the parameters</th><th>gives</th></tr>
+ * <tr><td>{@code sample_decode}</td><td>{@code prng_key ui32[4]}, {@code prefix i32[B, T]}</td>
+ *     <td>{@code new_key ui32[4]}, {@code sequences i32[B, N, T]}, {@code token_scores f32[B, N, T]}</td></tr>
+ * <tr><td>{@code beam_search_decode}</td><td>the same</td><td>{@code new_key}, {@code sequences i32[B, N, T]}, {@code
+ *     scores f32[B, N]}, {@code live_sequences i32[B, N, T]}, {@code live_scores f32[B, N]}</td></tr>
+ * </table>
+ *
+ * <p>The model-entry {@link SampleDecode} gives no new key. The key is replicated, the prefix is too where no partition is
+ * given, results are cut over {@code data} and {@code fsdp} on their rows, as far as these divide.
+ */
+public final class AxlearnPrograms {
+    private final DecoderConfig config;
+    private final Form form;
+    private final Mesh mesh;
+    private final ParameterLayout layout;
+
+    private AxlearnPrograms(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
+        this.config = config;
+        this.form = form;
+        this.mesh = mesh;
+        this.layout = layout;
+    }
+
+    /**
+     * Programs of a model.
+     *
+     * @param form element types and how layers are written; with AXLearn's parameters layers are scanned whatever it says
+     * @param layout how the program takes its parameters
+     */
+    public static AxlearnPrograms of(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
+        return new AxlearnPrograms(config, form, mesh, layout);
+    }
+
+    /**
+     * {@code sample_decode}.
+     *
+     * @throws LoweringException if the batch is not what the program takes, the prefix is wider than the model's
+     *     positions, or the model has no parameters of AXLearn's layout
+     */
+    public InferenceProgram sampleDecode(SampleDecode options, InputBatchSpec batch) {
+        return new ReferenceLowerer(config, form, mesh, layout, prefix(batch)).sampleDecode(options);
+    }
+
+    /** {@code beam_search_decode}; see {@link #sampleDecode} for errors. */
+    public InferenceProgram beamSearchDecode(BeamSearch options, InputBatchSpec batch) {
+        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options);
+    }
+
+    private InputBatchSpec.Input prefix(InputBatchSpec batch) {
+        InputBatchSpec.Input prefix = batch.require(InputBatchSpec.PREFIX, ElementType.I32, 2);
+        long width = prefix.type().dim(1);
+        if (prefix.type().dim(0) < 1 || width < 1) {
+            throw new LoweringException("prefix %s is empty; at least one row and one column are expected"
+                    .formatted(prefix.type()));
+        }
+        if (width > config.maxPositions()) {
+            throw new LoweringException("the prefix is %d wide, beyond the %d positions that this %s was made for"
+                    .formatted(width, config.maxPositions(), config.family()));
+        }
+        return prefix;
+    }
+}

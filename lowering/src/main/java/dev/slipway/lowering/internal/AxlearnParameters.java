@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import com.google.common.collect.ImmutableMap;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Activation;
+import dev.slipway.lowering.DecoderConfig.FeedForward;
+import dev.slipway.lowering.DecoderConfig.Norm;
+import dev.slipway.lowering.DecoderConfig.NormPlacement;
+import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
+import dev.slipway.lowering.LoweringException;
+import dev.slipway.stablehlo.Value;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The parameter tree of AXLearn's fuji models, and the weights that the emitter wants as views of it. Views are taken
+ * inside the layer loop, where XLA folds their transposes into the matrix products. Source of paths, shapes and axes: the
+ * parameter specs of fuji-1B, 7B and 70B at AXLearn 34aed43c.
+ *
+ * @param values the parameters by path
+ */
+record AxlearnParameters(DecoderConfig config, Values values) implements ModelWeights {
+    private static final String LAYER = "decoder/transformer/repeat/layer/";
+    private static final String EMBEDDING = "decoder/emb/token_emb/weight";
+    private static final String HEAD = "decoder/lm_head/weight";
+    private static final String OUTPUT_NORM = "decoder/output_norm/scale";
+    private static final String ATTENTION_NORM = LAYER + "self_attention/norm/scale";
+    private static final String QKV = LAYER + "self_attention/attention/i_proj/i_proj/qkv_proj/weight";
+    private static final String OUT = LAYER + "self_attention/attention/o_proj/weight";
+    private static final String FEED_FORWARD_NORM = LAYER + "feed_forward/norm/scale";
+    private static final String GATE = LAYER + "feed_forward/linear1_0/weight";
+    private static final String UP = LAYER + "feed_forward/linear1_1/weight";
+    private static final String DOWN = LAYER + "feed_forward/linear2/weight";
+
+    /** A parameter's shape, and for each dimension the mesh axes that it is cut along. */
+    record Stored(List<Long> shape, List<List<String>> axes) {}
+
+    /**
+     * The tree, in AXLearn's order: paths sorted.
+     *
+     * @throws LoweringException if the model is not of the fuji kind
+     */
+    static ImmutableMap<String, Stored> of(DecoderConfig config) {
+        require(config.feedForward() instanceof FeedForward.Gated gated
+                && gated.activation() == Activation.SILU
+                && !gated.bias(), config, "SwiGLU without biases");
+        require(config.norm().kind() == Norm.Kind.RMS && !config.norm().unitOffset(), config, "RMS norms");
+        require(config.placement() == NormPlacement.BEFORE, config, "norms before the blocks");
+        require(!config.learnedPositions(), config, "rotary positions");
+        DecoderConfig.Attention attention = config.attention();
+        require(!attention.projectionBias()
+                && !attention.outputBias()
+                && attention.queryKeyNorm() == QueryKeyNorm.NONE, config, "attention without biases and norms");
+        long depth = config.depth();
+        long width = config.width();
+        long hidden = config.feedForward().hidden();
+        long heads = attention.heads();
+        long kvHeads = attention.kvHeads();
+        long headDim = attention.headDim();
+        List<String> whole = List.of();
+        List<String> model = List.of("model");
+        List<String> fsdp = List.of("expert", "fsdp", "seq");
+        Map<String, Stored> tree = new LinkedHashMap<>();
+        tree.put(EMBEDDING, new Stored(List.of((long) config.vocabulary(), width), List.of(whole, model)));
+        if (!config.tiedHead()) {
+            tree.put(HEAD, new Stored(List.of((long) config.vocabulary(), width), List.of(whole, model)));
+        }
+        tree.put(OUTPUT_NORM, new Stored(List.of(width), List.of(whole)));
+        Stored in = new Stored(List.of(depth, width, hidden), List.of(whole, fsdp, model));
+        tree.put(GATE, in);
+        tree.put(UP, in);
+        tree.put(DOWN, new Stored(List.of(depth, hidden, width), List.of(whole, model, fsdp)));
+        Stored norm = new Stored(List.of(depth, width), List.of(whole, whole));
+        tree.put(FEED_FORWARD_NORM, norm);
+        tree.put(
+                QKV,
+                heads == kvHeads
+                        ? new Stored(
+                                List.of(depth, 3L, width, heads, headDim), List.of(whole, whole, fsdp, model, whole))
+                        : new Stored(
+                                List.of(depth, width, heads + 2 * kvHeads, headDim),
+                                List.of(whole, fsdp, model, whole)));
+        tree.put(OUT, new Stored(List.of(depth, width, heads, headDim), List.of(whole, fsdp, model, whole)));
+        tree.put(ATTENTION_NORM, norm);
+        return ImmutableMap.copyOf(tree);
+    }
+
+    private static void require(boolean met, DecoderConfig config, String what) {
+        if (!met) {
+            throw new LoweringException(
+                    "this %s is no model of the fuji kind, which has %s; take its parameters as Slipway names them"
+                            .formatted(config.family(), what));
+        }
+    }
+
+    @Override
+    public Value get(String name) {
+        return values.get(
+                switch (name) {
+                    case "embedding/weight" -> EMBEDDING;
+                    case "head/weight" -> HEAD;
+                    case "final_norm/scale" -> OUTPUT_NORM;
+                    default -> throw new IllegalStateException(name + " is no weight outside the layers");
+                });
+    }
+
+    @Override
+    public DecoderEmitter.Weights layer(Ops o, Value index) {
+        return new Layer(o, index);
+    }
+
+    private final class Layer implements DecoderEmitter.Weights {
+        private final Ops o;
+        private final Value index;
+
+        Layer(Ops o, Value index) {
+            this.o = o;
+            this.index = index;
+        }
+
+        @Override
+        public boolean interleaved() {
+            return true;
+        }
+
+        @Override
+        public Value get(String name) {
+            int heads = config.attention().heads();
+            int kvHeads = config.attention().kvHeads();
+            return switch (name) {
+                case "attention_norm/scale" -> at(ATTENTION_NORM);
+                case "feed_forward_norm/scale" -> at(FEED_FORWARD_NORM);
+                case "q/weight" -> projection(0, 0, heads);
+                case "k/weight" -> projection(1, heads, kvHeads);
+                case "v/weight" -> projection(2, heads + kvHeads, kvHeads);
+                case "o/weight" -> at(OUT);
+                case "gate/weight" -> o.transpose(at(GATE), 1, 0);
+                case "up/weight" -> o.transpose(at(UP), 1, 0);
+                case "down/weight" -> o.transpose(at(DOWN), 1, 0);
+                default -> throw new IllegalStateException(name + " is no weight of a layer");
+            };
+        }
+
+        private Value at(String path) {
+            return o.at(values.get(path), index);
+        }
+
+        /** Of the fused projections, the {@code which}-th or that which begins at a head: {@code [heads, head_dim, width]}. */
+        private Value projection(int which, int first, int count) {
+            Value fused = at(QKV);
+            Value part = o.rank(fused) == 4
+                    ? o.b().reshape(
+                                    o.sliceAxis(fused, 0, which, which + 1),
+                                    o.size(fused, 1),
+                                    o.size(fused, 2),
+                                    o.size(fused, 3))
+                    : o.sliceAxis(fused, 1, first, first + count);
+            return o.transpose(part, 1, 2, 0);
+        }
+    }
+}

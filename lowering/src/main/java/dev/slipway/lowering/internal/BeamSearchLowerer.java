@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.lowering.BeamSearch;
+import dev.slipway.lowering.BeamSearch.BrevityPenalty;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.InferenceProgram;
+import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.mesh.Mesh;
+import dev.slipway.stablehlo.ComparisonDirection;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Lowers AXLearn's {@code beam_search_decode} as it is: each step keeps the best K of all continuations alive, and sets
+ * each live hypothesis with EOS behind it beside the K best finished ones. A hypothesis that fills its row repeats its
+ * last prompt token; rows are compared with each other in the loop's condition.
+ */
+public final class BeamSearchLowerer {
+    private static final double NEVER = -1e7;
+
+    private final DecoderConfig config;
+    private final Reference reference;
+
+    public BeamSearchLowerer(
+            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
+        this.config = config;
+        this.reference = new Reference(config, form, mesh, layout, prefix);
+    }
+
+    /** The program. */
+    public InferenceProgram beamSearchDecode(BeamSearch options) {
+        int beams = options.numDecodes();
+        long width = reference.width;
+        reference.keyResult();
+        reference.result("sequences", ElementType.I32, beams, width);
+        reference.result("scores", ElementType.F32, beams);
+        reference.result("live_sequences", ElementType.I32, beams, width);
+        reference.result("live_scores", ElementType.F32, beams);
+        return reference.program.build(
+                "beam_search_decode", (o, weights, inputs) -> new Search(o, options, weights, inputs).emit());
+    }
+
+    /** Hypotheses of all rows: {@code i32[batch, beams, width + 1]} with {@code f32[batch, beams]}. */
+    private record Beams(Value sequences, Value scores) {}
+
+    /** What a step chose; {@code parents i32[batch, beams]} are the beams that go on, {@code tokens} their next ones. */
+    private record Chosen(Beams live, Beams finished, Value tokens, Value parents) {}
+
+    private final class Search {
+        private final BeamSearch options;
+        private final ModelWeights weights;
+        private final Ops outer;
+        private final Value key;
+        private final Value prefix;
+        private final long batch = reference.batch;
+        private final long width = reference.width;
+        private final long columns = width + 1;
+        private final long beams;
+        private final long[] perBeam;
+        private final long[] sequenceShape;
+
+        Search(Ops o, BeamSearch options, ModelWeights weights, Values inputs) {
+            this.outer = o;
+            this.options = options;
+            this.weights = weights;
+            this.key = inputs.get(Reference.KEY);
+            this.prefix = inputs.get(Reference.PREFIX);
+            this.beams = options.numDecodes();
+            this.perBeam = new long[] {batch, beams};
+            this.sequenceShape = new long[] {batch, beams, columns};
+        }
+
+        List<Value> emit() {
+            Ops o = outer;
+            Decoding decoding = reference.decoding(o, weights, options.padId());
+            Decoding.Prefilled read = reference.read(o, decoding, prefix);
+            Value lengths = Rows.repeat(o, read.lengths(), 0, (int) beams);
+            Value padded = o.b().pad(
+                            prefix,
+                            o.int32(options.padId()),
+                            new long[] {0, 0},
+                            new long[] {0, 1},
+                            new long[] {0, 0});
+            Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
+            Beams finished = new Beams(o.int32(0, sequenceShape), o.constant(ElementType.F32, NEVER, perBeam));
+            Value last = o.plus(read.lengths(), -1);
+            Value logits =
+                    o.broadcast(read.logits(), new long[] {batch, beams, config.vocabulary()}, 0, 2);
+            Chosen first = choose(o, logits, live, finished, last);
+
+            List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, 0)));
+            start.addAll(list(first));
+            int fixed = start.size();
+            start.addAll(Reference.repeat(o, decoding, read.cache(), (int) beams));
+            List<Value> end = o.loop(
+                    start,
+                    (c, it) -> {
+                        Value current = c.add(read.lengths(), c.broadcast(it.get(0), new long[] {batch}));
+                        return goesOn(c, current, it.get(2), it.get(4));
+                    },
+                    (c, it) -> {
+                        Value step = it.get(0);
+                        Value parents = c.b().reshape(
+                                        c.add(
+                                                it.get(6),
+                                                c.b().multiply(
+                                                                c.iota(ElementType.I32, 0, perBeam),
+                                                                c.int32(beams, perBeam))),
+                                        batch * beams);
+                        List<Value> cache = it.subList(fixed, it.size()).stream()
+                                .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
+                                .toList();
+                        List<Value> fed = decoding.step(
+                                c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
+                        Chosen chosen = choose(
+                                c,
+                                c.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
+                                new Beams(it.get(1), it.get(2)),
+                                new Beams(it.get(3), it.get(4)),
+                                c.add(read.lengths(), c.broadcast(step, new long[] {batch})));
+                        List<Value> carried = new ArrayList<>(List.of(c.add(step, 1)));
+                        carried.addAll(list(chosen));
+                        carried.addAll(fed.subList(1, fed.size()));
+                        return carried;
+                    });
+            return List.of(
+                    reference.prng.split(o, key, 2).get(0),
+                    o.sliceAxis(end.get(3), 2, 1, columns),
+                    end.get(4),
+                    o.sliceAxis(end.get(1), 2, 1, columns),
+                    end.get(2));
+        }
+
+        private static List<Value> list(Chosen chosen) {
+            return List.of(
+                    chosen.live().sequences(),
+                    chosen.live().scores(),
+                    chosen.finished().sequences(),
+                    chosen.finished().scores(),
+                    chosen.tokens(),
+                    chosen.parents());
+        }
+
+        /** 0 for the first beam, never for the others. */
+        private Value firstAlive(Ops o) {
+            Value first = o.compare(o.iota(ElementType.I32, 1, perBeam), o.int32(0, perBeam), ComparisonDirection.EQ);
+            return o.b().select(
+                            first, o.zeros(ElementType.F32, perBeam), o.constant(ElementType.F32, NEVER, perBeam));
+        }
+
+        /** Whether some row is not at its end and some row, not necessarily the same, could still improve. */
+        private Value goesOn(Ops o, Value current, Value liveScores, Value finishedScores) {
+            Value end = o.int32(width, batch);
+            Value notAtEnd = o.compare(current, end, ComparisonDirection.LT);
+            Value best = penalised(o, o.int32(columns, batch), o.max(liveScores, 1));
+            Value worst = o.b().reduceMin(finishedScores, 1);
+            Value improves = o.compare(worst, best, ComparisonDirection.LE);
+            return o.b().and(o.any(notAtEnd, 0), o.any(improves, 0));
+        }
+
+        /** A score {@code f32[batch, ...]} after a number of tokens {@code i32[batch]}. */
+        private Value penalised(Ops o, Value length, Value score) {
+            BrevityPenalty penalty = options.penalty();
+            if (penalty.alpha() == 0) {
+                return score;
+            }
+            Value tokens = o.convert(length, ElementType.F32);
+            Value base =
+                    switch (penalty.kind()) {
+                        case T5 -> o.b().divide(o.add(tokens, 5), o.splat(6, tokens));
+                        case HF -> tokens;
+                    };
+            Value divisor = o.b().power(base, o.splat(penalty.alpha(), base));
+            return o.b().divide(score, o.broadcast(divisor, o.shape(score), 0));
+        }
+
+        /**
+         * One step.
+         *
+         * @param logits {@code f32[batch, beams, vocabulary]}
+         * @param current column of the token that gave them, {@code i32[batch]}
+         */
+        private Chosen choose(Ops o, Value logits, Beams live, Beams finished, Value current) {
+            long vocabulary = config.vocabulary();
+            long[] shape = {batch, beams, vocabulary};
+            Value next = o.plus(current, 1);
+            Value total = o.add(o.logSoftmax(logits), o.broadcast(live.scores(), shape, 0, 1));
+            Value ended = o.b().reshape(o.sliceAxis(total, 2, options.eosId(), options.eosId() + 1L), perBeam);
+            Value isEos =
+                    o.compare(o.iota(ElementType.I32, 2, shape), o.int32(options.eosId(), shape), ComparisonDirection.EQ);
+            Value going = o.b().select(isEos, o.add(total, NEVER), total);
+            List<Value> best = o.b().chlo().topK(o.b().reshape(going, batch, beams * vocabulary), beams);
+            Value parents = o.b().divide(best.get(1), o.int32(vocabulary, perBeam));
+            Value tokens = o.b().remainder(best.get(1), o.int32(vocabulary, perBeam));
+
+            // A token that the prefix has at this column is taken by all beams.
+            Value column = o.b().minimum(next, o.int32(width - 1, batch));
+            Value given = o.b().reshape(o.takeAlongRows(prefix, o.b().reshape(column, batch, 1)), batch);
+            Value free = o.compare(given, o.int32(options.padId(), batch), ComparisonDirection.EQ);
+            Value freeBeams = o.broadcast(free, perBeam, 0);
+            Value scores = o.b().select(freeBeams, best.get(0), firstAlive(o));
+            tokens = o.b().select(freeBeams, tokens, o.broadcast(given, perBeam, 0));
+            Value endedScores = o.b().select(
+                            freeBeams, penalised(o, next, ended), o.constant(ElementType.F32, NEVER, perBeam));
+
+            Beams nextLive = new Beams(
+                    put(o, gather(o, live.sequences(), parents), next, o.broadcast(tokens, sequenceShape, 0, 1)),
+                    scores);
+            Beams candidates = new Beams(
+                    put(o, live.sequences(), next, o.int32(options.eosId(), sequenceShape)), endedScores);
+            Value all = o.b().concatenate(1, finished.scores(), candidates.scores());
+            List<Value> bestFinished = o.b().chlo().topK(all, beams);
+            Beams nextFinished = new Beams(
+                    gather(
+                            o,
+                            o.b().concatenate(1, finished.sequences(), candidates.sequences()),
+                            bestFinished.get(1)),
+                    bestFinished.get(0));
+
+            Value frozen = o.compare(next, o.int32(columns, batch), ComparisonDirection.GE);
+            return new Chosen(frozen(o, frozen, live, nextLive), frozen(o, frozen, finished, nextFinished), tokens, parents);
+        }
+
+        private Beams frozen(Ops o, Value frozen, Beams old, Beams fresh) {
+            return new Beams(
+                    o.b().select(o.broadcast(frozen, sequenceShape, 0), old.sequences(), fresh.sequences()),
+                    o.b().select(o.broadcast(frozen, perBeam, 0), old.scores(), fresh.scores()));
+        }
+
+        /** {@code sequences} with {@code tokens} (of their shape) in one column of each row, if they have it. */
+        private Value put(Ops o, Value sequences, Value column, Value tokens) {
+            Value here = o.compare(
+                    o.iota(ElementType.I32, 2, sequenceShape),
+                    o.broadcast(column, sequenceShape, 0),
+                    ComparisonDirection.EQ);
+            return o.b().select(here, tokens, sequences);
+        }
+
+        /** The sequences of some beams {@code i32[batch, beams]} of each row. */
+        private Value gather(Ops o, Value sequences, Value which) {
+            long from = o.size(sequences, 1);
+            Value flat = o.b().reshape(
+                            o.add(
+                                    which,
+                                    o.b().multiply(o.iota(ElementType.I32, 0, perBeam), o.int32(from, perBeam))),
+                            batch * beams);
+            Value all = o.b().reshape(sequences, batch * from, columns);
+            return o.b().reshape(o.take(all, 0, flat), sequenceShape);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.stablehlo.Value;
+
+/** All weights of a model by the names of {@link dev.slipway.lowering.Parameters}, however the program takes them. */
+interface ModelWeights extends DecoderEmitter.Weights {
+    /** The weights of the layer with a run-time index {@code i32[]}, where the parameters have all layers stacked. */
+    DecoderEmitter.Weights layer(Ops o, Value index);
+}

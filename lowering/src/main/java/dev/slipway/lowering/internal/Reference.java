@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.RandomSource;
+import dev.slipway.lowering.ShardingRules;
+import dev.slipway.mesh.Mesh;
+import dev.slipway.mesh.PartitionSpec;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
+import dev.slipway.stablehlo.Value;
+import java.util.List;
+
+/** What AXLearn's programs have in common: their arguments, and rows as wide as the prefix. */
+final class Reference {
+    static final String KEY = "prng_key";
+    static final String PREFIX = "input_batch/prefix";
+
+    private final DecoderConfig config;
+    private final Form form;
+    final Prng prng = new Prng(RandomSource.RBG);
+    final Program program;
+    final long batch;
+    final long width;
+
+    /** How rows lie on the mesh. */
+    final PartitionSpec rows;
+
+    Reference(
+            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
+        this.config = config;
+        this.form = layout == ParameterLayout.AXLEARN ? form.withLayers(Form.Layers.SCANNED) : form;
+        this.program = new Program(config, this.form, mesh, ShardingRules.standard(), layout);
+        this.batch = prefix.type().dim(0);
+        this.width = prefix.type().dim(1);
+        this.rows = program.batchSpec("batch", 0, batch);
+        program.argument(KEY, prng.keyType(), PartitionSpec.replicated(), false);
+        program.argument(
+                PREFIX,
+                prefix.type(),
+                prefix.partition() == null ? PartitionSpec.replicated() : prefix.partition(),
+                false);
+    }
+
+    /** Adds a result whose first dimension is the batch. */
+    void result(String path, ElementType element, long... rest) {
+        long[] shape = new long[rest.length + 1];
+        shape[0] = batch;
+        System.arraycopy(rest, 0, shape, 1, rest.length);
+        program.result(path, TensorType.of(element, shape), rows);
+    }
+
+    /** Adds the result {@code new_key}. */
+    void keyResult() {
+        program.result("new_key", prng.keyType(), PartitionSpec.replicated());
+    }
+
+    /** The steps of decoding, with pads read as tokens, as AXLearn does. */
+    Decoding decoding(Ops o, ModelWeights weights, int padId) {
+        DecodeOptions options = DecodeOptions.greedy((int) width).withPadId(padId).withStartId(padId);
+        LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form), weights);
+        PartitionSpec cache =
+                program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
+        return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache));
+    }
+
+    /** Reads the prompts, cut over the mesh however the prefix came. */
+    Decoding.Prefilled read(Ops o, Decoding decoding, Value prefix) {
+        return decoding.prefill(o, Modules.constrain(o, prefix, rows));
+    }
+
+    /** The cache with each row repeated for its decodes. */
+    static List<Value> repeat(Ops o, Decoding decoding, List<Value> cache, int decodes) {
+        return cache.stream()
+                .map(tensor -> Rows.repeat(o, tensor, decoding.layers().cacheRowDimension(), decodes))
+                .toList();
+    }
+}
