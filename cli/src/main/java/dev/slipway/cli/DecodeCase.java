@@ -27,24 +27,24 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             Set.of("num_decodes", "logits_modifier", "stop", "pad_id", "eos_id");
     private static final Set<String> BEAM_OPTIONS = Set.of("num_decodes", "brevity_penalty", "pad_id", "eos_id");
 
-    /** What a case asks for; equal methods on prefixes of one shape share a program. */
+    /** What a case asks for. */
     sealed interface Method {
-        /** Continuations of each row. */
-        int numDecodes();
+        /** What stands behind prompts. */
+        int padId();
 
         /** A sample decode. */
         record Sample(SampleDecode options) implements Method {
             @Override
-            public int numDecodes() {
-                return options.numDecodes();
+            public int padId() {
+                return options.padId();
             }
         }
 
-        /** A beam search; {@code newKey} where the runner is asked, which returns a key. */
+        /** A beam search. */
         record Beam(BeamSearch options) implements Method {
             @Override
-            public int numDecodes() {
-                return options.numDecodes();
+            public int padId() {
+                return options.padId();
             }
         }
     }

@@ -10,6 +10,7 @@ import dev.slipway.aot.PluginLocator;
 import dev.slipway.cli.DecodeCase.Method;
 import dev.slipway.lowering.AxlearnPrograms;
 import dev.slipway.lowering.BeamSearch;
+import dev.slipway.lowering.CaseShape;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
@@ -17,12 +18,17 @@ import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.mesh.MeshSpec;
+import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -41,10 +47,53 @@ final class GenerateBatch {
 
     private static final int EOS = 1;
 
+    /** Cases share a program as long as that adds no more tokens than this to the smaller one. */
+    private static final long TOKENS_PER_PROGRAM = 1024;
+
     private GenerateBatch() {}
 
-    /** What is compiled once. */
-    private record Group(Method method, int rows, int width) {}
+    /**
+     * A program and the cases that run with it, smaller ones filled up with pads.
+     *
+     * @param shape of a sample decode; null for a beam search
+     * @param beam of a beam search
+     */
+    private record Group(
+            @Nullable CaseShape shape, @Nullable BeamSearch beam, int rows, int width, List<Integer> cases) {
+        static Group of(DecodeCase one, int index) {
+            return switch (one.method()) {
+                case Method.Sample sample ->
+                    new Group(CaseShape.of(sample.options()), null, one.rows(), one.width(), List.of(index));
+                case Method.Beam beam ->
+                    new Group(
+                            null,
+                            beam.options().withPenalty(BeamSearch.axlearn().penalty()),
+                            one.rows(),
+                            one.width(),
+                            List.of(index));
+            };
+        }
+
+        /** Whether a program for both is worth more than one for each: compiling costs as much as many tokens. */
+        boolean joins(Group other) {
+            boolean alike = shape != null && other.shape != null
+                    ? shape.like(other.shape)
+                    : beam != null && beam.equals(other.beam);
+            long most = (long) Math.max(rows, other.rows) * Math.max(width, other.width);
+            return alike && most <= TOKENS_PER_PROGRAM + Math.min((long) rows * width, (long) other.rows * other.width);
+        }
+
+        Group with(Group other) {
+            List<Integer> all = new ArrayList<>(cases);
+            all.addAll(other.cases);
+            return new Group(
+                    shape == null || other.shape == null ? null : shape.with(other.shape),
+                    beam,
+                    Math.max(rows, other.rows),
+                    Math.max(width, other.width),
+                    all);
+        }
+    }
 
     /**
      * Answers.
@@ -65,8 +114,8 @@ final class GenerateBatch {
             PluginLocator plugins, Model model, Topology machine, MeshSpec mesh, String json, IntConsumer done) {
         List<JsonNode> cases = cases(json);
         List<Map<String, Object>> answers = new ArrayList<>();
-        Map<Group, List<Integer>> groups = new LinkedHashMap<>();
-        List<DecodeCase> read = new ArrayList<>();
+        List<Group> groups = new ArrayList<>();
+        Map<Integer, DecodeCase> read = new HashMap<>();
         int failed = 0;
         int pad = model.axlearn() ? model.weights().specialTokens().pad().orElse(PAD) : PAD;
         int eos = model.weights().specialTokens().eos().orElse(EOS);
@@ -75,17 +124,21 @@ final class GenerateBatch {
             answers.add(answer);
             try {
                 DecodeCase one = DecodeCase.read(cases.get(i), model.config().vocabulary(), pad, eos);
-                read.add(one);
-                groups.computeIfAbsent(new Group(one.method(), one.rows(), one.width()), _ -> new ArrayList<>())
-                        .add(i);
+                check(one, model);
+                read.put(i, one);
+                Group alone = Group.of(one, i);
+                groups.stream()
+                        .filter(group -> group.joins(alone))
+                        .findFirst()
+                        .ifPresentOrElse(
+                                group -> groups.set(groups.indexOf(group), group.with(alone)),
+                                () -> groups.add(alone));
             } catch (BatchException | LoweringException e) {
-                read.add(null);
                 answer.put("error", error(e));
                 failed++;
             }
         }
         int answered = failed;
-        int programs = 0;
         InferenceRunner runner = InferenceRunner.of(model.config(), DecodeOptions.greedy(1))
                 .withMesh(mesh)
                 .withAxlearn(new InferenceRunner.Axlearn(
@@ -93,24 +146,17 @@ final class GenerateBatch {
         try (DecodeSession session = DecodeSession.open(plugins, runner, machine, model::read)) {
             AxlearnPrograms written =
                     AxlearnPrograms.of(model.config(), session.form(), session.mesh(), ParameterLayout.SLIPWAY);
-            for (Map.Entry<Group, List<Integer>> group : groups.entrySet()) {
-                try (LoadedProgram program = session.load(lower(written, group.getKey()))) {
-                    programs++;
-                    for (int i : group.getValue()) {
-                        answers.get(i).putAll(answer(program, read.get(i)));
-                    }
-                } catch (LoweringException e) {
-                    for (int i : group.getValue()) {
-                        answers.get(i).put("error", error(e));
-                        failed++;
+            for (Group group : groups) {
+                try (LoadedProgram program = session.load(lower(written, group))) {
+                    for (int i : group.cases()) {
+                        answers.get(i).putAll(answer(program, group, Objects.requireNonNull(read.get(i)), model.config().vocabulary()));
+                        done.accept(++answered);
                     }
                 }
-                answered += group.getValue().size();
-                done.accept(answered);
             }
         }
         List<String> lines = answers.stream().map(MAPPER::writeValueAsString).toList();
-        return new Answers("[" + String.join(",\n", lines) + "]", failed, programs);
+        return new Answers("[" + String.join(",\n", lines) + "]", failed, groups.size());
     }
 
     private static List<JsonNode> cases(String json) {
@@ -131,47 +177,79 @@ final class GenerateBatch {
         return Map.of("type", e.getClass().getSimpleName(), "message", String.valueOf(e.getMessage()));
     }
 
-    private static InferenceProgram lower(AxlearnPrograms programs, Group group) {
-        InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
-        return switch (group.method()) {
-            case Method.Sample sample -> programs.sampleDecode(sample.options(), batch);
-            case Method.Beam beam -> programs.beamSearchDecode(beam.options(), batch);
-        };
+    /** What lowering would refuse of a whole group is said of the case that is at fault. */
+    private static void check(DecodeCase one, Model model) {
+        if (one.width() > model.config().maxPositions()) {
+            throw new BatchException("the prefix is %d wide, beyond the %d positions that %s was made for"
+                    .formatted(one.width(), model.config().maxPositions(), model.name()));
+        }
     }
 
-    private static Map<String, Object> answer(LoadedProgram program, DecodeCase one) {
-        int[] flat = new int[one.rows() * one.width()];
+    private static InferenceProgram lower(AxlearnPrograms programs, Group group) {
+        InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
+        return group.shape() != null
+                ? programs.sampleDecode(group.shape(), batch)
+                : programs.beamSearchCases(Objects.requireNonNull(group.beam()), batch);
+    }
+
+    private static Map<String, Object> answer(LoadedProgram program, Group group, DecodeCase one, int vocabulary) {
+        int[] flat = new int[group.rows() * group.width()];
+        Arrays.fill(flat, one.method().padId());
         for (int b = 0; b < one.rows(); b++) {
-            System.arraycopy(one.prefix()[b], 0, flat, b * one.width(), one.width());
+            System.arraycopy(one.prefix()[b], 0, flat, b * group.width(), one.width());
         }
-        Map<String, HostArray> results = program.run(
-                Map.of(KEY, HostArray.of(one.key(), 4), PREFIX, HostArray.of(flat, one.rows(), one.width())));
+        Map<String, HostArray> inputs = new HashMap<>();
+        inputs.put(KEY, HostArray.of(one.key(), 4));
+        inputs.put(PREFIX, HostArray.of(flat, group.rows(), group.width()));
+        inputs.put("options/limit", HostArray.of(new int[] {one.width()}));
+        switch (one.method()) {
+            case Method.Sample sample -> {
+                CaseShape shape = Objects.requireNonNull(group.shape());
+                CaseShape.Arguments arguments = shape.arguments(sample.options(), vocabulary);
+                inputs.put("options/modifier_kinds", HostArray.of(arguments.kinds(), shape.steps()));
+                inputs.put("options/modifier_values", HostArray.of(arguments.values(), shape.steps()));
+                inputs.put(
+                        "options/stop_sequences",
+                        HostArray.of(arguments.stopSequences(), shape.sequences(), shape.window()));
+                inputs.put("options/max_length", HostArray.of(new int[] {arguments.maxLength()}));
+            }
+            case Method.Beam beam -> {
+                BeamSearch.BrevityPenalty penalty = beam.options().penalty();
+                inputs.put("options/penalty", HostArray.of(penalty.arguments(), 3));
+                inputs.put("options/rows", HostArray.of(new int[] {one.rows()}));
+            }
+        }
         Map<String, Object> answer = new LinkedHashMap<>();
-        results.forEach((path, array) -> answer.put(path, nested(array, path.equals("new_key"))));
+        program.run(inputs).forEach((path, array) -> answer.put(path, nested(path, array, one)));
         return answer;
     }
 
-    /** An array as lists of lists. */
-    private static Object nested(HostArray array, boolean unsigned) {
+    /** An array as lists of lists, without the rows and columns that filled the case up. */
+    private static Object nested(String path, HostArray array, DecodeCase one) {
         List<Object> flat = new ArrayList<>();
-        if (array.type().element().equals(dev.slipway.stablehlo.ElementType.F32)) {
+        if (array.type().element().equals(ElementType.F32)) {
             for (float value : array.floats()) {
                 flat.add(value);
             }
         } else {
+            boolean unsigned = array.type().element().equals(ElementType.UI32);
             for (int value : array.ints()) {
                 flat.add(unsigned ? (Object) Integer.toUnsignedLong(value) : (Object) value);
             }
         }
+        if (path.equals("new_key")) {
+            return flat;
+        }
         List<Object> level = flat;
         for (int d = array.type().rank() - 1; d > 0; d--) {
             int size = (int) array.type().dim(d);
+            int kept = d == 2 ? one.width() : size;
             List<Object> next = new ArrayList<>();
             for (int i = 0; i < level.size(); i += size) {
-                next.add(level.subList(i, i + size));
+                next.add(level.subList(i, i + kept));
             }
             level = next;
         }
-        return level;
+        return level.subList(0, one.rows());
     }
 }

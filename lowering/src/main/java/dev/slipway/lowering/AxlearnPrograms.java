@@ -53,9 +53,28 @@ public final class AxlearnPrograms {
         return new ReferenceLowerer(config, form, mesh, layout, prefix(batch)).sampleDecode(options);
     }
 
-    /** {@code beam_search_decode}; see {@link #sampleDecode} for errors. */
+    /**
+     * {@code sample_decode} that takes its options behind the prefix: {@code options/modifier_kinds i32[steps]}, {@code
+     * options/modifier_values f32[steps]}, {@code options/stop_sequences i32[sequences, window]}, {@code options/max_length
+     * i32[]} as {@link CaseShape#arguments} gives them, and {@code options/limit i32[]}, how long rows may grow; what the
+     * results have behind that column means nothing. Rows of pads may be added: they change no other row.
+     */
+    public InferenceProgram sampleDecode(CaseShape shape, InputBatchSpec batch) {
+        return new ReferenceLowerer(config, form, mesh, layout, prefix(batch)).sampleDecode(shape);
+    }
+
+    /** {@code beam_search_decode}; see {@link #sampleDecode(SampleDecode, InputBatchSpec)} for errors. */
     public InferenceProgram beamSearchDecode(BeamSearch options, InputBatchSpec batch) {
-        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options);
+        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options, false);
+    }
+
+    /**
+     * {@code beam_search_decode} that takes behind the prefix {@code options/penalty f32[3]}, which are {@code a}, {@code b}
+     * and {@code alpha} of {@code ((a + length) / b) ** alpha}, {@code options/limit i32[]}, how long rows may grow, and
+     * {@code options/rows i32[]}, how many rows count; the options' penalty is not read.
+     */
+    public InferenceProgram beamSearchCases(BeamSearch options, InputBatchSpec batch) {
+        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options, true);
     }
 
     private InputBatchSpec.Input prefix(InputBatchSpec batch) {

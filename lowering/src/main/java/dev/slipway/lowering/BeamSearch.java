@@ -47,6 +47,14 @@ public record BeamSearch(int numDecodes, BrevityPenalty penalty, int eosId, int 
             }
         }
 
+        /** {@code a}, {@code b} and {@code alpha} of the formula {@code ((a + length) / b) ** alpha}. */
+        public float[] arguments() {
+            return switch (kind) {
+                case T5 -> new float[] {5, 6, (float) alpha};
+                case HF -> new float[] {0, 1, (float) alpha};
+            };
+        }
+
         /** Whose formula. */
         public enum Kind {
             /** {@code ((5 + length) / 6) ** alpha}. */

@@ -2,7 +2,6 @@
 package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.BeamSearch;
-import dev.slipway.lowering.BeamSearch.BrevityPenalty;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
@@ -11,6 +10,7 @@ import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +22,8 @@ import java.util.List;
  */
 public final class BeamSearchLowerer {
     private static final double NEVER = -1e7;
+    private static final String PENALTY = "options/penalty";
+    private static final String ROWS = "options/rows";
 
     private final DecoderConfig config;
     private final Reference reference;
@@ -32,10 +34,19 @@ public final class BeamSearchLowerer {
         this.reference = new Reference(config, form, mesh, layout, prefix);
     }
 
-    /** The program. */
-    public InferenceProgram beamSearchDecode(BeamSearch options) {
+    /**
+     * The program.
+     *
+     * @param given whether the penalty, the maximum length and the number of rows that count are arguments
+     */
+    public InferenceProgram beamSearchDecode(BeamSearch options, boolean given) {
         int beams = options.numDecodes();
         long width = reference.width;
+        if (given) {
+            reference.program.argument(PENALTY, TensorType.of(ElementType.F32, 3));
+            reference.program.argument(Reference.LIMIT, TensorType.of(ElementType.I32));
+            reference.program.argument(ROWS, TensorType.of(ElementType.I32));
+        }
         reference.keyResult();
         reference.result("sequences", ElementType.I32, beams, width);
         reference.result("scores", ElementType.F32, beams);
@@ -61,6 +72,9 @@ public final class BeamSearchLowerer {
         private final long width = reference.width;
         private final long columns = width + 1;
         private final long beams;
+        private final Value limit;
+        private final Value counted;
+        private final Value penalty;
         private final long[] perBeam;
         private final long[] sequenceShape;
 
@@ -71,6 +85,12 @@ public final class BeamSearchLowerer {
             this.key = inputs.get(Reference.KEY);
             this.prefix = inputs.get(Reference.PREFIX);
             this.beams = options.numDecodes();
+            Value given = inputs.find(Reference.LIMIT);
+            this.limit = given == null ? o.int32(width) : given;
+            this.counted = given == null ? o.int32(batch) : inputs.get(ROWS);
+            this.penalty = given == null
+                    ? o.b().constant(options.penalty().arguments())
+                    : inputs.get(PENALTY);
             this.perBeam = new long[] {batch, beams};
             this.sequenceShape = new long[] {batch, beams, columns};
         }
@@ -155,28 +175,28 @@ public final class BeamSearchLowerer {
 
         /** Whether some row is not at its end and some row, not necessarily the same, could still improve. */
         private Value goesOn(Ops o, Value current, Value liveScores, Value finishedScores) {
-            Value end = o.int32(width, batch);
-            Value notAtEnd = o.compare(current, end, ComparisonDirection.LT);
-            Value best = penalised(o, o.int32(columns, batch), o.max(liveScores, 1));
+            long[] rows = {batch};
+            Value end = o.broadcast(limit, rows);
+            Value counts =
+                    o.compare(o.iota(ElementType.I32, 0, rows), o.broadcast(counted, rows), ComparisonDirection.LT);
+            Value notAtEnd = o.b().and(counts, o.compare(current, end, ComparisonDirection.LT));
+            Value best = penalised(o, o.plus(end, 1), o.max(liveScores, 1));
             Value worst = o.b().reduceMin(finishedScores, 1);
-            Value improves = o.compare(worst, best, ComparisonDirection.LE);
+            Value improves = o.b().and(counts, o.compare(worst, best, ComparisonDirection.LE));
             return o.b().and(o.any(notAtEnd, 0), o.any(improves, 0));
         }
 
         /** A score {@code f32[batch, ...]} after a number of tokens {@code i32[batch]}. */
         private Value penalised(Ops o, Value length, Value score) {
-            BrevityPenalty penalty = options.penalty();
-            if (penalty.alpha() == 0) {
-                return score;
-            }
             Value tokens = o.convert(length, ElementType.F32);
-            Value base =
-                    switch (penalty.kind()) {
-                        case T5 -> o.b().divide(o.add(tokens, 5), o.splat(6, tokens));
-                        case HF -> tokens;
-                    };
-            Value divisor = o.b().power(base, o.splat(penalty.alpha(), base));
+            long[] shape = o.shape(tokens);
+            Value base = o.b().divide(o.add(tokens, part(o, 0, shape)), part(o, 1, shape));
+            Value divisor = o.b().power(base, part(o, 2, shape));
             return o.b().divide(score, o.broadcast(divisor, o.shape(score), 0));
+        }
+
+        private Value part(Ops o, int index, long[] shape) {
+            return o.broadcast(o.b().reshape(o.sliceAxis(penalty, 0, index, index + 1)), shape);
         }
 
         /**
@@ -199,7 +219,8 @@ public final class BeamSearchLowerer {
             Value tokens = o.b().remainder(best.get(1), o.int32(vocabulary, perBeam));
 
             // A token that the prefix has at this column is taken by all beams.
-            Value column = o.b().minimum(next, o.int32(width - 1, batch));
+            Value end = o.broadcast(limit, new long[] {batch});
+            Value column = o.b().minimum(next, o.plus(end, -1));
             Value given = o.b().reshape(o.takeAlongRows(prefix, o.b().reshape(column, batch, 1)), batch);
             Value free = o.compare(given, o.int32(options.padId(), batch), ComparisonDirection.EQ);
             Value freeBeams = o.broadcast(free, perBeam, 0);
@@ -222,7 +243,7 @@ public final class BeamSearchLowerer {
                             bestFinished.get(1)),
                     bestFinished.get(0));
 
-            Value frozen = o.compare(next, o.int32(columns, batch), ComparisonDirection.GE);
+            Value frozen = o.compare(next, end, ComparisonDirection.GT);
             return new Chosen(frozen(o, frozen, live, nextLive), frozen(o, frozen, finished, nextFinished), tokens, parents);
         }
 

@@ -2,10 +2,12 @@
 package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.RandomSource;
+import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -51,28 +53,47 @@ record Prng(RandomSource source) {
                         2, o.b().reshape(words[0], shape[0], shape[1], 1), o.b().reshape(words[1], shape[0], shape[1], 1));
     }
 
-    /** Threefry-2x32 with 20 rounds on words of any shape, both words of the result. */
+    /**
+     * Threefry-2x32 with 20 rounds on words of any shape, both words of the result. A loop of five groups of four rounds:
+     * written out, the key's splits would be most of the operations of a sampling program.
+     */
     private static Value[] threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
         long[] shape = o.shape(x0);
-        Value[] keys = {k0, k1, o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, shape))};
-        x0 = o.b().add(x0, keys[0]);
-        x1 = o.b().add(x1, keys[1]);
-        for (int group = 0; group < 5; group++) {
-            for (int rotation : ROTATIONS[group % 2]) {
-                x0 = o.b().add(x0, x1);
-                x1 = o.b().xor(x0, rotateLeft(o, x1, rotation));
+        Value k2 = o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, shape));
+        Value zero = o.scalar(ElementType.UI32, 0);
+        List<Value> start = new ArrayList<>(
+                List.of(zero, o.b().add(x0, k0), o.b().add(x1, k1), k1, k2, k0));
+        for (int[] rotations : ROTATIONS) {
+            for (int rotation : rotations) {
+                start.add(o.scalar(ElementType.UI32, rotation));
             }
-            x0 = o.b().add(x0, keys[(group + 1) % 3]);
-            x1 = o.b().add(o.b().add(x1, keys[(group + 2) % 3]), o.constant(ElementType.UI32, group + 1, shape));
         }
-        return new Value[] {x0, x1};
+        List<Value> end = o.loop(
+                start,
+                (c, it) -> c.compare(it.get(0), c.scalar(ElementType.UI32, 5), ComparisonDirection.LT),
+                (c, it) -> {
+                    Value group = c.add(it.get(0), 1);
+                    Value y0 = it.get(1);
+                    Value y1 = it.get(2);
+                    for (Value rotation : it.subList(6, 10)) {
+                        y0 = c.b().add(y0, y1);
+                        y1 = c.b().xor(y0, rotateLeft(c, y1, rotation));
+                    }
+                    y0 = c.b().add(y0, it.get(3));
+                    y1 = c.b().add(c.b().add(y1, it.get(4)), c.broadcast(group, shape));
+                    List<Value> carried = new ArrayList<>(List.of(group, y0, y1, it.get(4), it.get(5), it.get(3)));
+                    carried.addAll(it.subList(10, 14));
+                    carried.addAll(it.subList(6, 10));
+                    return carried;
+                });
+        return new Value[] {end.get(1), end.get(2)};
     }
 
-    private static Value rotateLeft(Ops o, Value x, int bits) {
+    private static Value rotateLeft(Ops o, Value x, Value bits) {
         long[] shape = o.shape(x);
-        return o.b().or(
-                        o.b().shiftLeft(x, o.constant(ElementType.UI32, bits, shape)),
-                        o.b().shiftRightLogical(x, o.constant(ElementType.UI32, 32 - bits, shape)));
+        Value left = o.broadcast(bits, shape);
+        Value right = o.b().subtract(o.constant(ElementType.UI32, 32, shape), left);
+        return o.b().or(o.b().shiftLeft(x, left), o.b().shiftRightLogical(x, right));
     }
 
     /** Random bits of an unsigned element type, e.g. {@code ui32}. */

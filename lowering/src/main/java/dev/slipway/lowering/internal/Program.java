@@ -125,6 +125,11 @@ final class Program {
         arguments.add(new TensorSpec(path, type, spec, donated));
     }
 
+    /** Adds a replicated argument. */
+    void argument(String path, TensorType type) {
+        argument(path, type, PartitionSpec.replicated(), false);
+    }
+
     /** Adds a result. */
     void result(String path, TensorType type, PartitionSpec spec) {
         results.add(new TensorSpec(path, type, spec, false));

@@ -20,6 +20,9 @@ final class Reference {
     static final String KEY = "prng_key";
     static final String PREFIX = "input_batch/prefix";
 
+    /** How long rows may grow, where that is given when the program runs. */
+    static final String LIMIT = "options/limit";
+
     private final DecoderConfig config;
     private final Form form;
     final Prng prng = new Prng(RandomSource.RBG);
