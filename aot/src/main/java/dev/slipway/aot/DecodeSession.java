@@ -80,6 +80,15 @@ public final class DecodeSession implements AutoCloseable {
         return mesh;
     }
 
+    /**
+     * Lowers and compiles a program of the session's runner.
+     *
+     * @throws dev.slipway.lowering.LoweringException if there is no such method or the batch is not what it takes
+     */
+    public LoadedProgram load(InputBatchSpec batch, String method) {
+        return load(runner.lower(mesh, form, method, batch));
+    }
+
     /** How the session's programs are written. */
     public Form form() {
         return form;
@@ -190,7 +199,11 @@ public final class DecodeSession implements AutoCloseable {
         private int step;
 
         private TokenStream(
-                LoadedProgram program, List<List<Buffer>> prefilled, float[] temperatures, float[] logits, double seconds) {
+                LoadedProgram program,
+                List<List<Buffer>> prefilled,
+                float[] temperatures,
+                float[] logits,
+                double seconds) {
             this.program = program;
             this.logits = logits;
             this.prefillSeconds = seconds;

@@ -24,10 +24,7 @@ public final class LoadedProgram implements AutoCloseable {
     private final DeviceArrays arrays;
 
     LoadedProgram(
-            InferenceProgram program,
-            LoadedExecutable executable,
-            ProgramParameters parameters,
-            DeviceArrays arrays) {
+            InferenceProgram program, LoadedExecutable executable, ProgramParameters parameters, DeviceArrays arrays) {
         this.program = program;
         this.executable = executable;
         this.parameters = parameters;
@@ -67,17 +64,12 @@ public final class LoadedProgram implements AutoCloseable {
         }
     }
 
-    private MemorySegment checked(
-            TensorSpec spec, @org.jspecify.annotations.Nullable HostArray array, Arena arena) {
+    private MemorySegment checked(TensorSpec spec, @org.jspecify.annotations.Nullable HostArray array, Arena arena) {
         if (array == null
                 || !array.type().shape().equals(spec.type().shape())
                 || array.data().byteSize() != DeviceArrays.type(spec).hostBytes()) {
             throw new AotException("input %s is %s; %s takes %s"
-                    .formatted(
-                            spec.path(),
-                            array == null ? "missing" : array.type(),
-                            program.method(),
-                            spec.type()));
+                    .formatted(spec.path(), array == null ? "missing" : array.type(), program.method(), spec.type()));
         }
         MemorySegment copy = arena.allocate(array.data().byteSize(), 64);
         return copy.copyFrom(array.data());

@@ -91,6 +91,13 @@ final class CompileCommand implements Callable<Integer> {
     private boolean sample;
 
     @Option(
+            names = "--axlearn",
+            description =
+                    "Compile AXLearn's own sample_decode or beam_search_decode, its oddities and its parameter tree"
+                            + " included; rows grow as long as the prefix is wide.")
+    private boolean axlearn;
+
+    @Option(
             names = "--method",
             split = ",",
             paramLabel = "METHOD",
@@ -163,7 +170,8 @@ final class CompileCommand implements Callable<Integer> {
         if (layers != null) {
             form = new Form(layers, form.weights(), form.compute(), form.cache());
         }
-        return InferenceRunner.of(opened.config(), decode)
+        InferenceRunner runner = InferenceRunner.of(opened.config(), decode);
+        return (axlearn ? runner.withAxlearn(InferenceRunner.Axlearn.byDefault()) : runner)
                 .withMesh(meshOptions.spec())
                 .withOrder(meshOptions.order())
                 .withForm(form);

@@ -118,7 +118,10 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
     }
 
     private static int[][] prefix(JsonNode json, int vocabulary) {
-        if (!json.isArray() || json.isEmpty() || !json.get(0).isArray() || json.get(0).isEmpty()) {
+        if (!json.isArray()
+                || json.isEmpty()
+                || !json.get(0).isArray()
+                || json.get(0).isEmpty()) {
             throw new BatchException(
                     "prefix is %s; rows of token ids, all of one width, are expected".formatted(brief(json)));
         }
@@ -140,7 +143,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             return ImmutableList.of();
         }
         if (!json.isArray()) {
-            throw new BatchException("logits_modifier is %s; null or a list of steps is expected".formatted(brief(json)));
+            throw new BatchException(
+                    "logits_modifier is %s; null or a list of steps is expected".formatted(brief(json)));
         }
         List<LogitsModifier> modifiers = new ArrayList<>();
         for (JsonNode step : json.values()) {
@@ -158,7 +162,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             case "top_k" -> {
                 known(step, Set.of("type", "k", "break_ties"), "top_k");
                 int k = integer(step, "k", 1, Integer.MAX_VALUE, null);
-                String ties = step.hasNonNull("break_ties") ? step.path("break_ties").asString() : "all";
+                String ties =
+                        step.hasNonNull("break_ties") ? step.path("break_ties").asString() : "all";
                 yield switch (ties) {
                     case "all" -> new LogitsModifier.TopK(k);
                     case String t when t.equals("smallest_index") && k == 1 -> new LogitsModifier.Greedy();
@@ -183,7 +188,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             case "subsequences" -> {
                 known(json, Set.of("type", "sequences"), where);
                 ImmutableList.Builder<ImmutableIntArray> sequences = ImmutableList.builder();
-                for (JsonNode sequence : list(json.path("sequences"), where + ".sequences").values()) {
+                for (JsonNode sequence :
+                        list(json.path("sequences"), where + ".sequences").values()) {
                     sequences.add(tokens(list(sequence, where + ".sequences"), where + ".sequences", vocabulary));
                 }
                 yield new StopCondition.Subsequences(sequences.build());
@@ -195,14 +201,15 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             case "any" -> {
                 known(json, Set.of("type", "conditions"), where);
                 ImmutableList.Builder<StopCondition> conditions = ImmutableList.builder();
-                for (JsonNode condition : list(json.path("conditions"), where + ".conditions").values()) {
+                for (JsonNode condition :
+                        list(json.path("conditions"), where + ".conditions").values()) {
                     conditions.add(stop(condition, where + ".conditions", vocabulary));
                 }
                 yield new StopCondition.Any(conditions.build());
             }
             default ->
-                throw new BatchException("%s is %s; its type should be subsequences, max_length or any"
-                        .formatted(where, brief(json)));
+                throw new BatchException(
+                        "%s is %s; its type should be subsequences, max_length or any".formatted(where, brief(json)));
         };
     }
 
@@ -234,7 +241,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
     private static void known(JsonNode json, Set<String> names, String where) {
         for (String name : json.propertyNames()) {
             if (!names.contains(name)) {
-                throw new BatchException("%s has \"%s\"; it takes %s".formatted(where, name, names.stream().sorted().toList()));
+                throw new BatchException("%s has \"%s\"; it takes %s"
+                        .formatted(where, name, names.stream().sorted().toList()));
             }
         }
     }
@@ -261,7 +269,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return ids.build();
     }
 
-    private static int integer(JsonNode json, String name, int least, int greatest, @org.jspecify.annotations.Nullable Integer otherwise) {
+    private static int integer(
+            JsonNode json, String name, int least, int greatest, @org.jspecify.annotations.Nullable Integer otherwise) {
         JsonNode value = json.path(name);
         if (absent(value) && otherwise != null) {
             return otherwise;

@@ -78,7 +78,7 @@ final class GenerateBatch {
         boolean joins(Group other) {
             boolean alike = shape != null && other.shape != null
                     ? shape.like(other.shape)
-                    : beam != null && beam.equals(other.beam);
+                    : (beam != null && beam.equals(other.beam));
             long most = (long) Math.max(rows, other.rows) * Math.max(width, other.width);
             return alike && most <= TOKENS_PER_PROGRAM + Math.min((long) rows * width, (long) other.rows * other.width);
         }
@@ -131,8 +131,7 @@ final class GenerateBatch {
                         .filter(group -> group.joins(alone))
                         .findFirst()
                         .ifPresentOrElse(
-                                group -> groups.set(groups.indexOf(group), group.with(alone)),
-                                () -> groups.add(alone));
+                                group -> groups.set(groups.indexOf(group), group.with(alone)), () -> groups.add(alone));
             } catch (BatchException | LoweringException e) {
                 answer.put("error", error(e));
                 failed++;
@@ -149,7 +148,12 @@ final class GenerateBatch {
             for (Group group : groups) {
                 try (LoadedProgram program = session.load(lower(written, group))) {
                     for (int i : group.cases()) {
-                        answers.get(i).putAll(answer(program, group, Objects.requireNonNull(read.get(i)), model.config().vocabulary()));
+                        answers.get(i)
+                                .putAll(answer(
+                                        program,
+                                        group,
+                                        Objects.requireNonNull(read.get(i)),
+                                        model.config().vocabulary()));
                         done.accept(++answered);
                     }
                 }

@@ -58,8 +58,9 @@ final class GenerateCommand implements Callable<Integer> {
                 names = "--batch",
                 paramLabel = "FILE",
                 required = true,
-                description = "A JSON array of AXLearn decode cases {entry, key, prefix, options}; prints a JSON array of"
-                        + " what AXLearn would give for each. Pads are 0 unless the model or a case says otherwise.")
+                description =
+                        "A JSON array of AXLearn decode cases {entry, key, prefix, options}; prints a JSON array of"
+                                + " what AXLearn would give for each. Pads are 0 unless the model or a case says otherwise.")
         private @Nullable Path batch;
     }
 
@@ -165,8 +166,10 @@ final class GenerateCommand implements Callable<Integer> {
                     plugins, opened, machine, mesh.spec(), json, done -> progress.at(done + " cases done"));
         }
         output.out().println(answers.json());
-        output.err().println(output.terminal().dim("  %d programs compiled, %d cases failed"
-                .formatted(answers.programs(), answers.failed())));
+        output.err()
+                .println(output.terminal()
+                        .dim("  %d programs compiled, %d cases failed"
+                                .formatted(answers.programs(), answers.failed())));
         return answers.failed() == 0 ? 0 : 1;
     }
 

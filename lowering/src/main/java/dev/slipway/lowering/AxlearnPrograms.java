@@ -81,8 +81,8 @@ public final class AxlearnPrograms {
         InputBatchSpec.Input prefix = batch.require(InputBatchSpec.PREFIX, ElementType.I32, 2);
         long width = prefix.type().dim(1);
         if (prefix.type().dim(0) < 1 || width < 1) {
-            throw new LoweringException("prefix %s is empty; at least one row and one column are expected"
-                    .formatted(prefix.type()));
+            throw new LoweringException(
+                    "prefix %s is empty; at least one row and one column are expected".formatted(prefix.type()));
         }
         if (width > config.maxPositions()) {
             throw new LoweringException("the prefix is %d wide, beyond the %d positions that this %s was made for"

@@ -17,8 +17,7 @@ import java.util.List;
  * @param window how long a stop sequence may be, at least 1
  * @param padId pads
  */
-public record CaseShape(
-        SampleDecode.Entry entry, int numDecodes, int steps, int sequences, int window, int padId) {
+public record CaseShape(SampleDecode.Entry entry, int numDecodes, int steps, int sequences, int window, int padId) {
     /** The smallest that a decode fits. */
     public static CaseShape of(SampleDecode decode) {
         List<ImmutableIntArray> sequences = new ArrayList<>();

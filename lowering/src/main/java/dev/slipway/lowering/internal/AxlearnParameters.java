@@ -43,16 +43,20 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
      * @throws LoweringException if the model is not of the fuji kind
      */
     static ImmutableMap<String, Stored> of(DecoderConfig config) {
-        require(config.feedForward() instanceof FeedForward.Gated gated
-                && gated.activation() == Activation.SILU
-                && !gated.bias(), config, "SwiGLU without biases");
+        require(
+                config.feedForward() instanceof FeedForward.Gated gated
+                        && gated.activation() == Activation.SILU
+                        && !gated.bias(),
+                config,
+                "SwiGLU without biases");
         require(config.norm().kind() == Norm.Kind.RMS && !config.norm().unitOffset(), config, "RMS norms");
         require(config.placement() == NormPlacement.BEFORE, config, "norms before the blocks");
         require(!config.learnedPositions(), config, "rotary positions");
         DecoderConfig.Attention attention = config.attention();
-        require(!attention.projectionBias()
-                && !attention.outputBias()
-                && attention.queryKeyNorm() == QueryKeyNorm.NONE, config, "attention without biases and norms");
+        require(
+                !attention.projectionBias() && !attention.outputBias() && attention.queryKeyNorm() == QueryKeyNorm.NONE,
+                config,
+                "attention without biases and norms");
         long depth = config.depth();
         long width = config.width();
         long hidden = config.feedForward().hidden();

@@ -88,9 +88,7 @@ public final class BeamSearchLowerer {
             Value given = inputs.find(Reference.LIMIT);
             this.limit = given == null ? o.int32(width) : given;
             this.counted = given == null ? o.int32(batch) : inputs.get(ROWS);
-            this.penalty = given == null
-                    ? o.b().constant(options.penalty().arguments())
-                    : inputs.get(PENALTY);
+            this.penalty = given == null ? o.b().constant(options.penalty().arguments()) : inputs.get(PENALTY);
             this.perBeam = new long[] {batch, beams};
             this.sequenceShape = new long[] {batch, beams, columns};
         }
@@ -101,16 +99,11 @@ public final class BeamSearchLowerer {
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
             Value lengths = Rows.repeat(o, read.lengths(), 0, (int) beams);
             Value padded = o.b().pad(
-                            prefix,
-                            o.int32(options.padId()),
-                            new long[] {0, 0},
-                            new long[] {0, 1},
-                            new long[] {0, 0});
+                            prefix, o.int32(options.padId()), new long[] {0, 0}, new long[] {0, 1}, new long[] {0, 0});
             Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
             Beams finished = new Beams(o.int32(0, sequenceShape), o.constant(ElementType.F32, NEVER, perBeam));
             Value last = o.plus(read.lengths(), -1);
-            Value logits =
-                    o.broadcast(read.logits(), new long[] {batch, beams, config.vocabulary()}, 0, 2);
+            Value logits = o.broadcast(read.logits(), new long[] {batch, beams, config.vocabulary()}, 0, 2);
             Chosen first = choose(o, logits, live, finished, last);
 
             List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, 0)));
@@ -135,8 +128,8 @@ public final class BeamSearchLowerer {
                         List<Value> cache = it.subList(fixed, it.size()).stream()
                                 .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
                                 .toList();
-                        List<Value> fed = decoding.step(
-                                c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
+                        List<Value> fed =
+                                decoding.step(c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
                         Chosen chosen = choose(
                                 c,
                                 c.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
@@ -169,8 +162,7 @@ public final class BeamSearchLowerer {
         /** 0 for the first beam, never for the others. */
         private Value firstAlive(Ops o) {
             Value first = o.compare(o.iota(ElementType.I32, 1, perBeam), o.int32(0, perBeam), ComparisonDirection.EQ);
-            return o.b().select(
-                            first, o.zeros(ElementType.F32, perBeam), o.constant(ElementType.F32, NEVER, perBeam));
+            return o.b().select(first, o.zeros(ElementType.F32, perBeam), o.constant(ElementType.F32, NEVER, perBeam));
         }
 
         /** Whether some row is not at its end and some row, not necessarily the same, could still improve. */
@@ -211,8 +203,8 @@ public final class BeamSearchLowerer {
             Value next = o.plus(current, 1);
             Value total = o.add(o.logSoftmax(logits), o.broadcast(live.scores(), shape, 0, 1));
             Value ended = o.b().reshape(o.sliceAxis(total, 2, options.eosId(), options.eosId() + 1L), perBeam);
-            Value isEos =
-                    o.compare(o.iota(ElementType.I32, 2, shape), o.int32(options.eosId(), shape), ComparisonDirection.EQ);
+            Value isEos = o.compare(
+                    o.iota(ElementType.I32, 2, shape), o.int32(options.eosId(), shape), ComparisonDirection.EQ);
             Value going = o.b().select(isEos, o.add(total, NEVER), total);
             List<Value> best = o.b().chlo().topK(o.b().reshape(going, batch, beams * vocabulary), beams);
             Value parents = o.b().divide(best.get(1), o.int32(vocabulary, perBeam));
@@ -226,25 +218,23 @@ public final class BeamSearchLowerer {
             Value freeBeams = o.broadcast(free, perBeam, 0);
             Value scores = o.b().select(freeBeams, best.get(0), firstAlive(o));
             tokens = o.b().select(freeBeams, tokens, o.broadcast(given, perBeam, 0));
-            Value endedScores = o.b().select(
-                            freeBeams, penalised(o, next, ended), o.constant(ElementType.F32, NEVER, perBeam));
+            Value endedScores =
+                    o.b().select(freeBeams, penalised(o, next, ended), o.constant(ElementType.F32, NEVER, perBeam));
 
             Beams nextLive = new Beams(
                     put(o, gather(o, live.sequences(), parents), next, o.broadcast(tokens, sequenceShape, 0, 1)),
                     scores);
-            Beams candidates = new Beams(
-                    put(o, live.sequences(), next, o.int32(options.eosId(), sequenceShape)), endedScores);
+            Beams candidates =
+                    new Beams(put(o, live.sequences(), next, o.int32(options.eosId(), sequenceShape)), endedScores);
             Value all = o.b().concatenate(1, finished.scores(), candidates.scores());
             List<Value> bestFinished = o.b().chlo().topK(all, beams);
             Beams nextFinished = new Beams(
-                    gather(
-                            o,
-                            o.b().concatenate(1, finished.sequences(), candidates.sequences()),
-                            bestFinished.get(1)),
+                    gather(o, o.b().concatenate(1, finished.sequences(), candidates.sequences()), bestFinished.get(1)),
                     bestFinished.get(0));
 
             Value frozen = o.compare(next, end, ComparisonDirection.GT);
-            return new Chosen(frozen(o, frozen, live, nextLive), frozen(o, frozen, finished, nextFinished), tokens, parents);
+            return new Chosen(
+                    frozen(o, frozen, live, nextLive), frozen(o, frozen, finished, nextFinished), tokens, parents);
         }
 
         private Beams frozen(Ops o, Value frozen, Beams old, Beams fresh) {
@@ -266,9 +256,7 @@ public final class BeamSearchLowerer {
         private Value gather(Ops o, Value sequences, Value which) {
             long from = o.size(sequences, 1);
             Value flat = o.b().reshape(
-                            o.add(
-                                    which,
-                                    o.b().multiply(o.iota(ElementType.I32, 0, perBeam), o.int32(from, perBeam))),
+                            o.add(which, o.b().multiply(o.iota(ElementType.I32, 0, perBeam), o.int32(from, perBeam))),
                             batch * beams);
             Value all = o.b().reshape(sequences, batch * from, columns);
             return o.b().reshape(o.take(all, 0, flat), sequenceShape);

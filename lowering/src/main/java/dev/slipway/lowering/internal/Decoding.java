@@ -33,7 +33,12 @@ final class Decoding {
     private final UnaryOperator<Value> shardCache;
 
     /** @param shardCache pins a new cache tensor's sharding */
-    Decoding(DecoderConfig config, Form form, DecodeOptions options, ModelWeights weights, UnaryOperator<Value> shardCache) {
+    Decoding(
+            DecoderConfig config,
+            Form form,
+            DecodeOptions options,
+            ModelWeights weights,
+            UnaryOperator<Value> shardCache) {
         this.config = config;
         this.form = form;
         this.options = options;

@@ -24,9 +24,7 @@ final class Filters {
     static Value topK(Ops o, Value x, Value k) {
         int last = o.rank(x) - 1;
         return atLeast(
-                o,
-                x,
-                (c, mask) -> c.compare(c.sum(c.convert(mask, ElementType.I32), last), k, ComparisonDirection.GE));
+                o, x, (c, mask) -> c.compare(c.sum(c.convert(mask, ElementType.I32), last), k, ComparisonDirection.GE));
     }
 
     /**
@@ -58,8 +56,8 @@ final class Filters {
                 (c, it) -> {
                     Value bit = it.get(0);
                     Value candidate = c.b().or(it.get(1), c.broadcast(bit, outer));
-                    Value mask = c.compare(
-                            ordered, c.broadcast(candidate, shape, Ops.range(last)), ComparisonDirection.GE);
+                    Value mask =
+                            c.compare(ordered, c.broadcast(candidate, shape, Ops.range(last)), ComparisonDirection.GE);
                     return List.of(
                             c.b().shiftRightLogical(bit, c.scalar(ElementType.UI32, 1)),
                             c.b().select(enough.of(c, mask), candidate, it.get(1)));

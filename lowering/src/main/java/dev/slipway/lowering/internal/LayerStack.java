@@ -113,8 +113,7 @@ final class LayerStack {
                     Value index = it.get(0);
                     Slot slot = new Slot(c, pass, index, it.get(2), it.get(3));
                     LayerView view = alike != null ? alike : indexedView(c, index, positions);
-                    Value x =
-                            emitter.layer(c, weights.layer(c, index), view, slot, it.get(1));
+                    Value x = emitter.layer(c, weights.layer(c, index), view, slot, it.get(1));
                     return List.of(c.add(index, 1), x, slot.keys, slot.values);
                 });
         return new State(carried.get(1), List.of(carried.get(2), carried.get(3)));

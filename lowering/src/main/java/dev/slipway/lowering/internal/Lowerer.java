@@ -130,7 +130,8 @@ public final class Lowerer {
             return List.of(
                     end.get(3),
                     o.b().reshape(
-                                    Rows.behindPrompts(o, starts(o, Rows.repeat(o, prefix, 0, decodes)), lengths, end.get(4), 0),
+                                    Rows.behindPrompts(
+                                            o, starts(o, Rows.repeat(o, prefix, 0, decodes)), lengths, end.get(4), 0),
                                     batch,
                                     decodes,
                                     length),

@@ -155,7 +155,7 @@ record Ops(OpBuilder b) {
         pairs[last] /= 2;
         pairs[last + 1] = 2;
         long[] permutation = range(last + 2);
-        permutation[last] = last + 1;
+        permutation[last] = last + 1L;
         permutation[last + 1] = last;
         return b.reshape(transpose(b.reshape(x, pairs), permutation), shape);
     }
@@ -290,12 +290,10 @@ record Ops(OpBuilder b) {
     Value take(Value x, int dimension, Value indices) {
         long[] sizes = shape(x);
         sizes[dimension] = 1;
-        long[] kept = LongStream.range(0, sizes.length).filter(i -> i != dimension).toArray();
+        long[] kept =
+                LongStream.range(0, sizes.length).filter(i -> i != dimension).toArray();
         return b.gather(
-                x,
-                indices,
-                GatherDimensionNumbers.of(kept, new long[] {dimension}, new long[] {dimension}, 1),
-                sizes);
+                x, indices, GatherDimensionNumbers.of(kept, new long[] {dimension}, new long[] {dimension}, 1), sizes);
     }
 
     // Matrix products.

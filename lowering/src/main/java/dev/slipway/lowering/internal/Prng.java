@@ -50,7 +50,9 @@ record Prng(RandomSource source) {
         Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 1, 2), shape[0]), shape, 0);
         Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, shape), counters);
         return o.b().concatenate(
-                        2, o.b().reshape(words[0], shape[0], shape[1], 1), o.b().reshape(words[1], shape[0], shape[1], 1));
+                        2,
+                        o.b().reshape(words[0], shape[0], shape[1], 1),
+                        o.b().reshape(words[1], shape[0], shape[1], 1));
     }
 
     /**
@@ -61,8 +63,7 @@ record Prng(RandomSource source) {
         long[] shape = o.shape(x0);
         Value k2 = o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, shape));
         Value zero = o.scalar(ElementType.UI32, 0);
-        List<Value> start = new ArrayList<>(
-                List.of(zero, o.b().add(x0, k0), o.b().add(x1, k1), k1, k2, k0));
+        List<Value> start = new ArrayList<>(List.of(zero, o.b().add(x0, k0), o.b().add(x1, k1), k1, k2, k0));
         for (int[] rotations : ROTATIONS) {
             for (int rotation : rotations) {
                 start.add(o.scalar(ElementType.UI32, rotation));
@@ -98,13 +99,12 @@ record Prng(RandomSource source) {
 
     /** Random bits of an unsigned element type, e.g. {@code ui32}. */
     Value bits(Ops o, Value key, ElementType element, long... shape) {
-        RngAlgorithm algorithm =
-                switch (source) {
-                    case RBG -> RngAlgorithm.DEFAULT;
-                    case PHILOX -> RngAlgorithm.PHILOX;
-                    case THREE_FRY -> RngAlgorithm.THREE_FRY;
-                    case THREEFRY2X32 -> null;
-                };
+        RngAlgorithm algorithm = switch (source) {
+            case RBG -> RngAlgorithm.DEFAULT;
+            case PHILOX -> RngAlgorithm.PHILOX;
+            case THREE_FRY -> RngAlgorithm.THREE_FRY;
+            case THREEFRY2X32 -> null;
+        };
         if (algorithm != null) {
             Value state = o.b().bitcastConvert(o.b().reshape(key, 2, 2), ElementType.UI64);
             return o.b().rngBitGenerator(algorithm, state, TensorType.of(element, shape))
@@ -113,13 +113,11 @@ record Prng(RandomSource source) {
         long count = java.util.Arrays.stream(shape).reduce(1, (a, b) -> a * b);
         Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 0, 1)), new long[] {count});
         Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 1, 2)), new long[] {count});
-        Value[] words =
-                threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));
+        Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));
         Value flat;
         if (element.equals(ElementType.UI64)) {
             Value high = o.convert(words[0], element);
-            flat = o.b().or(
-                            o.b().shiftLeft(high, o.constant(element, 32, count)), o.convert(words[1], element));
+            flat = o.b().or(o.b().shiftLeft(high, o.constant(element, 32, count)), o.convert(words[1], element));
         } else {
             flat = o.convert(o.b().xor(words[0], words[1]), element);
         }

@@ -33,8 +33,7 @@ final class Reference {
     /** How rows lie on the mesh. */
     final PartitionSpec rows;
 
-    Reference(
-            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
+    Reference(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
         this.config = config;
         this.form = layout == ParameterLayout.AXLEARN ? form.withLayers(Form.Layers.SCANNED) : form;
         this.program = new Program(config, this.form, mesh, ShardingRules.standard(), layout);
@@ -64,7 +63,8 @@ final class Reference {
 
     /** The steps of decoding, with pads read as tokens, as AXLearn does. */
     Decoding decoding(Ops o, ModelWeights weights, int padId) {
-        DecodeOptions options = DecodeOptions.greedy((int) width).withPadId(padId).withStartId(padId);
+        DecodeOptions options =
+                DecodeOptions.greedy((int) width).withPadId(padId).withStartId(padId);
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));

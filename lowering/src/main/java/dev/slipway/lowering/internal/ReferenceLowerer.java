@@ -105,7 +105,7 @@ public final class ReferenceLowerer {
             Value full = o.compare(lengths, room, ComparisonDirection.GE);
             Value token = Rows.keep(o, full, Rows.repeat(o, firstToken, 0, decodes), padId);
             Value score = Rows.repeat(o, firstScore, 0, decodes);
-                        Value zero = o.scalar(ElementType.I32, 0);
+            Value zero = o.scalar(ElementType.I32, 0);
             List<Value> start = new ArrayList<>(List.of(
                     zero,
                     token,

@@ -69,11 +69,9 @@ final class Rows {
      */
     static Value recent(Ops o, Value prompts, Value lengths, long count) {
         long[] shape = {o.size(prompts, 0), count};
-        Value column = o.add(
-                o.plus(o.iota(ElementType.I32, 1, shape), -count), o.broadcast(lengths, shape, 0));
+        Value column = o.add(o.plus(o.iota(ElementType.I32, 1, shape), -count), o.broadcast(lengths, shape, 0));
         Value token = o.takeAlongRows(prompts, o.maximum(column, 0));
-        return o.b().select(
-                        o.compare(column, o.int32(0, shape), ComparisonDirection.GE), token, o.int32(-1, shape));
+        return o.b().select(o.compare(column, o.int32(0, shape), ComparisonDirection.GE), token, o.int32(-1, shape));
     }
 
     /** {@code recent} with one more token {@code i32[rows]}. */

@@ -77,8 +77,7 @@ sealed interface SampleBehaviour {
         public Value modify(Ops o, Value x) {
             for (LogitsModifier modifier : modifiers) {
                 x = switch (modifier) {
-                    case LogitsModifier.Temperature step ->
-                        temperature(o, x, o.scalar(ElementType.F32, step.value()));
+                    case LogitsModifier.Temperature step -> temperature(o, x, o.scalar(ElementType.F32, step.value()));
                     case LogitsModifier.TopK step -> topK(o, x, o.int32(step.k()));
                     case LogitsModifier.Greedy _ -> greedy(o, x);
                     case LogitsModifier.TopP step -> topP(o, x, o.scalar(ElementType.F32, step.p()));
@@ -164,8 +163,8 @@ sealed interface SampleBehaviour {
                                 List.of(
                                         (c, _) -> List.of(before),
                                         (c, _) -> List.of(temperature(new Ops(c), before, value)),
-                                        (c, _) -> List.of(topK(
-                                                new Ops(c), before, new Ops(c).convert(value, ElementType.I32))),
+                                        (c, _) -> List.of(
+                                                topK(new Ops(c), before, new Ops(c).convert(value, ElementType.I32))),
                                         (c, _) -> List.of(topP(new Ops(c), before, value)),
                                         (c, _) -> List.of(greedy(new Ops(c), before))))
                         .getFirst();

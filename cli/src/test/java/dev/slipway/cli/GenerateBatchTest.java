@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * {@code slipway generate --batch}: what AXLearn (34aed43c, jax 0.8.3, float32 on CPU) gave for a small Llama of random
+ * numbers, as recorded beside its parameters.
+ */
+class GenerateBatchTest {
+    private static final JsonMapper MAPPER = new JsonMapper();
+    private static final Path MODEL = Path.of("src/test/resources/dev/slipway/cli/axlearn");
+
+    @TempDir
+    Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int generate(String cases) throws IOException {
+        Path file = Files.writeString(folder.resolve("cases.json"), cases);
+        return Main.run(
+                new PrintWriter(out),
+                new PrintWriter(err),
+                "generate",
+                "--model",
+                MODEL.toString(),
+                "--batch",
+                file.toString());
+    }
+
+    private JsonNode answer(int index) {
+        return MAPPER.readTree(out.toString()).get(index);
+    }
+
+    /** Beam scores hold as many digits as float32 has; those of the others are exact to about 1e-5. */
+    private static void assertAnswer(String id, JsonNode answer, JsonNode expected) {
+        expected.properties().forEach(field -> {
+            List<Double> wanted = numbers(field.getValue());
+            List<Double> given = numbers(answer.path(field.getKey()));
+            assertThat(given).as("%s %s", id, field.getKey()).hasSameSizeAs(wanted);
+            boolean exact = !field.getKey().endsWith("scores");
+            for (int i = 0; i < wanted.size(); i++) {
+                double tolerance = exact ? 0 : Math.max(1e-4, 1e-6 * Math.abs(wanted.get(i)));
+                assertThat(Math.abs(given.get(i) - wanted.get(i)))
+                        .as("%s %s[%d]: %s for %s", id, field.getKey(), i, given.get(i), wanted.get(i))
+                        .isLessThanOrEqualTo(tolerance);
+            }
+        });
+    }
+
+    private static List<Double> numbers(JsonNode json) {
+        List<Double> all = new ArrayList<>();
+        if (json.isNumber()) {
+            all.add(json.doubleValue());
+        }
+        json.values().forEach(value -> all.addAll(numbers(value)));
+        return all;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"cases.json, 50", "beam_cases.json, 15"})
+    void everyCaseGivesTheTokensScoresAndKeysOfTheReference(String file, int count) throws IOException {
+        JsonNode cases = MAPPER.readTree(Files.readString(MODEL.resolve(file))).get("cases");
+
+        assertThat(generate(cases.toString())).as(err.toString()).isZero();
+
+        assertThat(cases.size()).isEqualTo(count);
+        for (int i = 0; i < count; i++) {
+            assertAnswer(
+                    cases.get(i).get("id").stringValue(),
+                    answer(i),
+                    cases.get(i).get("expect"));
+        }
+    }
+
+    @Test
+    void aCaseThatCannotBeReadIsAnsweredInItsPlaceAndTheOthersRun() throws IOException {
+        String good = "{\"entry\": \"runner\", \"key\": [0, 1, 0, 1], \"prefix\": [[5, 0]], \"options\": {}}";
+        String bad = good.replace("[[5, 0]]", "[[5, 256]]");
+
+        assertThat(generate("[" + bad + "," + good + "]")).isOne();
+
+        assertThat(answer(0).at("/error/message").stringValue())
+                .isEqualTo("prefix[0] has the token 256; the vocabulary is 0 to 255");
+        assertThat(answer(1).get("sequences").get(0).get(0).size()).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"key\": [1, 2, 3], \"prefix\": [[5]]}",
+                "{\"key\": [1, 2, 3, 4294967296], \"prefix\": [[5]]}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5], [5, 6]]}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": []}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"num_decodes\": 0}}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"top_k\": 5}}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"entry\": \"trainer\"}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"logits_modifier\": [{\"type\": \"top_p\", \"p\": 0}]}}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"logits_modifier\": [{\"type\": \"temperature\", \"value\": 0.00001}]}}",
+                "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"stop\": {\"type\": \"subsequences\", \"sequences\": []}}}",
+                "{\"prefix\": [[5]], \"options\": {\"brevity_penalty\": {\"type\": \"t6\", \"alpha\": 1}}}",
+                "7"
+            })
+    void whatIsNoCaseIsAnsweredWithWhatWasExpected(String wrong) throws IOException {
+        assertThat(generate("[" + wrong + "]")).isOne();
+
+        assertThat(answer(0).at("/error/message").stringValue()).containsAnyOf("expected", "takes", "not");
+    }
+
+    @Test
+    void aFileThatIsNoArrayIsRefused() throws IOException {
+        assertThat(generate("{\"prefix\": 1}")).isOne();
+
+        assertThat(err.toString()).contains("The batch should be a JSON array of cases");
+    }
+}
