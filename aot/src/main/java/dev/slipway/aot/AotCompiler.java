@@ -73,7 +73,9 @@ public final class AotCompiler {
      * @param topology the machine's name, e.g. {@code v5e-16}; null for this CPU
      * @param topologyNumSlices how many slices of it; 1 for this CPU
      * @param compilerOptions XLA's or the plugin's options by name; values are strings, booleans, longs or doubles
-     * @param methods which programs; none for {@value #SAMPLE_DECODE}
+     * @param methods which programs, see {@link dev.slipway.lowering.DecodePrograms}; none for {@value #SAMPLE_DECODE}. A
+     *     prefix width may follow a colon, so that prompts of different lengths get programs of their own: {@code
+     *     prefill:64}, {@code prefill:256}
      * @return for each method the compiled program, in the order asked for
      * @throws dev.slipway.topology.TopologyException if there is no such machine; the message has the nearest names
      * @throws dev.slipway.mesh.MeshException if the mesh does not fit the machine

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
-import dev.slipway.lowering.DecodePrograms;
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.Sampling;
 import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.Buffer;
@@ -16,12 +15,12 @@ import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.Program;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topology;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -31,11 +30,15 @@ import java.util.stream.IntStream;
  */
 public final class DecodeSession implements AutoCloseable {
     private static final String SAMPLE_DECODE = "sample_decode";
+    private static final String KEY = "prng_key";
+    private static final String NEW_KEY = "new_key";
+    private static final String PREFIX = "input_batch/prefix";
+    private static final String COLUMN = "column";
+    private static final String TOKENS = "state/tokens";
 
     private final InferenceRunner runner;
     private final Mesh mesh;
     private final Client client;
-    private final DecodePrograms programs;
     private final List<Device> devices;
     private final DeviceArrays arrays;
     private final Form form;
@@ -49,7 +52,6 @@ public final class DecodeSession implements AutoCloseable {
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
         this.form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform());
-        this.programs = DecodePrograms.of(runner.model(), form, runner.options(), mesh, runner.rules());
         List<TensorSpec> specs = runner.lower(mesh, form, SAMPLE_DECODE, InputBatchSpec.prefix(1, 1))
                 .parameterSpecs();
         this.parameters = ProgramParameters.load(specs, source, arrays, devices);
@@ -109,80 +111,60 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     /**
-     * What a whole decode gave.
-     *
-     * @param sequences {@code [batch][num_decodes][max_length]}, pads behind the last token
-     * @param scores log-probabilities of the generated tokens, as wide
-     * @param key the key to carry on with
-     */
-    public record Decoded(int[][][] sequences, float[][][] scores, int[] key) {}
-
-    /**
-     * Runs {@code sample_decode}.
+     * Reads prompts, and gives a stream of tokens that is advanced call by call.
      *
      * @param prompts token ids of each row
      * @param width the prefix's width; at least as long as the longest prompt
-     * @param temperatures for each row; not read by greedy programs
-     * @param key {@code uint32[4]}
+     * @param controls what the options let rows be told, the first dimension the rows
+     * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
+     * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
      */
-    public Decoded sampleDecode(int[][] prompts, int width, float[] temperatures, int[] key) {
-        int batch = prompts.length;
-        int decodes = runner.options().numDecodes();
-        int length = runner.options().maxLength();
-        InferenceProgram program = programs.sampleDecode(InputBatchSpec.prefix(batch, width));
-        try (Arena arena = Arena.ofConfined();
-                LoadedProgram ready = load(program)) {
-            List<List<Buffer>> inputs = promptInputs(arena, program, prompts, width, temperatures, key);
-            List<List<Buffer>> results = ready.run(inputs);
-            try {
-                List<TensorSpec> specs = program.results();
-                int[] newKey =
-                        arrays.gather(specs.get(0), results.get(0), arena).toArray(ValueLayout.JAVA_INT);
-                int[] flat = arrays.gather(specs.get(1), results.get(1), arena).toArray(ValueLayout.JAVA_INT);
-                float[] flatScores =
-                        arrays.gather(specs.get(2), results.get(2), arena).toArray(ValueLayout.JAVA_FLOAT);
-                int[][][] sequences = new int[batch][decodes][];
-                float[][][] scores = new float[batch][decodes][];
-                for (int b = 0; b < batch; b++) {
-                    for (int n = 0; n < decodes; n++) {
-                        int from = (b * decodes + n) * length;
-                        sequences[b][n] = Arrays.copyOfRange(flat, from, from + length);
-                        scores[b][n] = Arrays.copyOfRange(flatScores, from, from + length);
-                    }
-                }
-                return new Decoded(sequences, scores, newKey);
-            } finally {
-                inputs.forEach(DecodeSession::close);
-                results.forEach(DecodeSession::close);
-            }
-        }
-    }
-
-    /**
-     * Reads prompts, and gives a stream of tokens that is advanced one step at a time.
-     *
-     * @param prompts token ids of each row
-     * @param width the prefix's width; at least as long as the longest prompt
-     * @param temperatures for each row; not read by greedy programs
-     * @param key {@code uint32[4]}
-     */
-    public TokenStream stream(int[][] prompts, int width, float[] temperatures, int[] key) {
+    public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
-        LoadedProgram step = load(programs.decodeStep(batch));
-        InferenceProgram program = programs.prefill(batch);
-        try (Arena arena = Arena.ofConfined();
-                LoadedProgram prefill = load(program)) {
+        LoadedProgram step = load(batch, "decode_step");
+        try (LoadedProgram prefill = load(batch, "prefill")) {
             long start = System.nanoTime();
-            List<List<Buffer>> inputs = promptInputs(arena, program, prompts, width, temperatures, key);
-            List<List<Buffer>> results = prefill.run(inputs);
-            float[] logits = arrays.gather(program.results().get(1), results.get(1), arena)
-                    .toArray(ValueLayout.JAVA_FLOAT);
+            Map<String, List<Buffer>> given = new HashMap<>();
+            Map<String, List<Buffer>> carried = new HashMap<>();
+            try {
+                given.put(KEY, prefill.put(KEY, HostArray.of(key, key.length)));
+                given.put(PREFIX, prefill.put(PREFIX, prefix(prompts, width)));
+                for (Control control : runner.options().controls()) {
+                    carried.put(control.path(), prefill.put(control.path(), controls.get(control)));
+                }
+                given.putAll(carried);
+                carried.putAll(prefill.runBuffers(given));
+            } finally {
+                carried.keySet().forEach(given::remove);
+                given.values().forEach(DecodeSession::close);
+            }
+            carried.put(KEY, Objects.requireNonNull(carried.remove(NEW_KEY)));
+            carried.put(COLUMN, step.put(COLUMN, HostArray.of(new int[] {
+                width % runner.options().maxLength()
+            })));
+            float[] logits = prefill.get("logits", take(carried, "logits")).floats();
             double seconds = (System.nanoTime() - start) / 1e9;
-            TokenStream stream = new TokenStream(step, results, temperatures, logits, seconds);
-            inputs.forEach(DecodeSession::close);
+            TokenStream stream = new TokenStream(step, carried, logits, seconds);
             held.add(stream);
             return stream;
         }
+    }
+
+    private HostArray prefix(int[][] prompts, int width) {
+        int[] flat = new int[prompts.length * width];
+        Arrays.fill(flat, runner.options().padId());
+        for (int b = 0; b < prompts.length; b++) {
+            if (prompts[b].length > width) {
+                throw new AotException("prompt %d has %d tokens but the prefix is %d wide; widen the prefix"
+                        .formatted(b, prompts[b].length, width));
+            }
+            System.arraycopy(prompts[b], 0, flat, b * width, prompts[b].length);
+        }
+        return HostArray.of(flat, prompts.length, width);
+    }
+
+    private static List<Buffer> take(Map<String, List<Buffer>> from, String path) {
+        return Objects.requireNonNull(from.remove(path), path);
     }
 
     /** Tokens of a batch as they come. */
@@ -190,31 +172,17 @@ public final class DecodeSession implements AutoCloseable {
         private final LoadedProgram program;
         private final float[] logits;
         private final double prefillSeconds;
-        private final List<Buffer> temperatures;
-        private final List<Buffer> lengths;
-        private List<Buffer> key;
-        private List<Buffer> tokens;
-        private List<List<Buffer>> cache;
+        private Map<String, List<Buffer>> carried;
         private int[] current;
-        private int step;
 
-        private TokenStream(
-                LoadedProgram program,
-                List<List<Buffer>> prefilled,
-                float[] temperatures,
-                float[] logits,
-                double seconds) {
+        /** @param carried what a call takes, by path, and what is left of the prefill's results */
+        private TokenStream(LoadedProgram program, Map<String, List<Buffer>> carried, float[] logits, double seconds) {
             this.program = program;
+            this.carried = carried;
             this.logits = logits;
             this.prefillSeconds = seconds;
-            this.key = prefilled.get(0);
-            this.tokens = prefilled.get(2);
-            this.lengths = prefilled.get(4);
-            this.cache = prefilled.subList(5, prefilled.size());
-            this.current = read(tokens);
-            DecodeSession.close(prefilled.get(1));
-            DecodeSession.close(prefilled.get(3));
-            this.temperatures = sampling() ? putTemperatures(program.program(), temperatures) : List.of();
+            this.current = program.get(TOKENS, Objects.requireNonNull(carried.get(TOKENS)))
+                    .ints();
         }
 
         /** Logits of the first new token, {@code [batch * vocabulary]}. */
@@ -227,91 +195,33 @@ public final class DecodeSession implements AutoCloseable {
             return prefillSeconds;
         }
 
-        /** The token of each row that was chosen last. */
+        /** What was chosen last: after the prefill a token of each row, then as many as a call gives, row by row. */
         public int[] tokens() {
             return current.clone();
         }
 
-        /** Feeds the last tokens, chooses the next ones. */
+        /** Feeds the last tokens, chooses the next ones: {@code steps_per_call} of each row. */
         public int[] advance() {
-            List<List<Buffer>> inputs = new ArrayList<>();
-            inputs.add(key);
-            List<Buffer> stepBuffers;
-            try (Arena arena = Arena.ofConfined()) {
-                stepBuffers = arrays.put(
-                        program.program().inputSpecs().get(1), arena.allocateFrom(ValueLayout.JAVA_INT, step++));
-            }
-            inputs.add(stepBuffers);
-            inputs.add(tokens);
-            inputs.add(lengths);
-            if (sampling()) {
-                inputs.add(temperatures);
-            }
-            inputs.addAll(cache);
-            List<List<Buffer>> results = program.run(inputs);
-            DecodeSession.close(key);
-            DecodeSession.close(stepBuffers);
-            DecodeSession.close(tokens);
-            cache.forEach(DecodeSession::close);
-            key = results.get(0);
-            tokens = results.get(1);
-            DecodeSession.close(results.get(2));
-            cache = results.subList(3, results.size());
-            current = read(tokens);
+            Map<String, List<Buffer>> results = program.runBuffers(carried);
+            Map<String, List<Buffer>> next = new HashMap<>(results);
+            next.put(KEY, take(next, NEW_KEY));
+            current = program.get("tokens", Objects.requireNonNull(next.get("tokens")))
+                    .ints();
+            carried.forEach((path, buffers) -> {
+                if (next.containsKey(path)) {
+                    DecodeSession.close(buffers);
+                } else {
+                    next.put(path, buffers);
+                }
+            });
+            carried = next;
             return tokens();
-        }
-
-        private int[] read(List<Buffer> buffers) {
-            try (Arena arena = Arena.ofConfined()) {
-                return arrays.gather(program.program().results().get(1), buffers, arena)
-                        .toArray(ValueLayout.JAVA_INT);
-            }
         }
 
         @Override
         public void close() {
-            DecodeSession.close(key);
-            DecodeSession.close(tokens);
-            DecodeSession.close(lengths);
-            DecodeSession.close(temperatures);
-            cache.forEach(DecodeSession::close);
-        }
-    }
-
-    private boolean sampling() {
-        return runner.options().sampling() instanceof Sampling.Temperature;
-    }
-
-    private List<List<Buffer>> promptInputs(
-            Arena arena, InferenceProgram program, int[][] prompts, int width, float[] temperatures, int[] key) {
-        MemorySegment prefix = arena.allocate(4L * prompts.length * width, 64);
-        int pad = runner.options().padId();
-        for (int b = 0; b < prompts.length; b++) {
-            if (prompts[b].length > width) {
-                throw new AotException("prompt %d has %d tokens but the prefix is %d wide; widen the prefix"
-                        .formatted(b, prompts[b].length, width));
-            }
-            for (int i = 0; i < width; i++) {
-                prefix.setAtIndex(
-                        ValueLayout.JAVA_INT, (long) b * width + i, i < prompts[b].length ? prompts[b][i] : pad);
-            }
-        }
-        List<List<Buffer>> inputs = new ArrayList<>();
-        inputs.add(arrays.put(program.inputSpecs().get(0), arena.allocateFrom(ValueLayout.JAVA_INT, key)));
-        inputs.add(arrays.put(program.inputSpecs().get(1), prefix));
-        if (sampling()) {
-            inputs.add(putTemperatures(program, temperatures));
-        }
-        return inputs;
-    }
-
-    private List<Buffer> putTemperatures(InferenceProgram program, float[] temperatures) {
-        TensorSpec spec = program.inputSpecs().stream()
-                .filter(s -> s.path().endsWith("temperature"))
-                .findFirst()
-                .orElseThrow();
-        try (Arena arena = Arena.ofConfined()) {
-            return arrays.put(spec, arena.allocateFrom(ValueLayout.JAVA_FLOAT, temperatures));
+            carried.values().forEach(DecodeSession::close);
+            carried = Map.of();
         }
     }
 

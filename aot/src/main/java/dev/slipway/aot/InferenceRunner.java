@@ -90,8 +90,16 @@ public record InferenceRunner(
         return new InferenceRunner(model, mesh, order, options, rules, form, programs);
     }
 
-    /** Lowers a program of this runner. */
+    /**
+     * Lowers a program of this runner.
+     *
+     * @param method its name, and behind a colon the width of the prefix if it is not the batch's: {@code prefill:256}
+     */
     InferenceProgram lower(Mesh on, Form written, String method, InputBatchSpec batch) {
+        int colon = method.indexOf(':');
+        if (colon >= 0) {
+            return lower(on, written, method.substring(0, colon), batch.withWidth(width(method, colon)));
+        }
         if (axlearn == null) {
             return DecodePrograms.of(model, written, options, on, rules).lower(method, batch);
         }
@@ -104,6 +112,15 @@ public record InferenceRunner(
                         "AXLearn has no method \"%s\" here; there are sample_decode and beam_search_decode"
                                 .formatted(method));
         };
+    }
+
+    private static long width(String method, int colon) {
+        try {
+            return Long.parseLong(method.substring(colon + 1));
+        } catch (NumberFormatException e) {
+            throw new LoweringException(
+                    "method \"%s\": a prefix width is expected behind the colon, as in prefill:256".formatted(method));
+        }
     }
 
     /**

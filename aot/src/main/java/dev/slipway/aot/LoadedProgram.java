@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
+import com.google.common.collect.Iterables;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.TensorSpec;
 import dev.slipway.runtime.Buffer;
@@ -12,6 +13,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A program of a {@link DecodeSession} that is compiled and ready to run with the session's parameters. The session
@@ -44,27 +47,23 @@ public final class LoadedProgram implements AutoCloseable {
      * @throws AotException if an input is missing or of another type than the argument
      */
     public Map<String, HostArray> run(Map<String, HostArray> inputs) {
-        List<List<Buffer>> given = new ArrayList<>();
-        List<List<Buffer>> results = List.of();
-        try (Arena arena = Arena.ofConfined()) {
+        Map<String, List<Buffer>> given = new LinkedHashMap<>();
+        Map<String, List<Buffer>> results = Map.of();
+        try {
             for (TensorSpec spec : program.inputSpecs()) {
-                given.add(arrays.put(spec, checked(spec, inputs.get(spec.path()), arena)));
+                given.put(spec.path(), put(spec.path(), inputs.get(spec.path())));
             }
-            results = run(given);
+            results = runBuffers(given);
             Map<String, HostArray> byPath = new LinkedHashMap<>();
-            for (int i = 0; i < results.size(); i++) {
-                TensorSpec spec = program.results().get(i);
-                byPath.put(
-                        spec.path(), new HostArray(spec.type(), arrays.gather(spec, results.get(i), Arena.ofAuto())));
-            }
+            results.forEach((path, buffers) -> byPath.put(path, get(path, buffers)));
             return byPath;
         } finally {
-            given.forEach(LoadedProgram::close);
-            results.forEach(LoadedProgram::close);
+            given.values().forEach(LoadedProgram::close);
+            results.values().forEach(LoadedProgram::close);
         }
     }
 
-    private MemorySegment checked(TensorSpec spec, @org.jspecify.annotations.Nullable HostArray array, Arena arena) {
+    private MemorySegment checked(TensorSpec spec, @Nullable HostArray array, Arena arena) {
         if (array == null
                 || !array.type().shape().equals(spec.type().shape())
                 || array.data().byteSize() != DeviceArrays.type(spec).hostBytes()) {
@@ -75,31 +74,52 @@ public final class LoadedProgram implements AutoCloseable {
         return copy.copyFrom(array.data());
     }
 
+    /** Puts an argument on the devices. */
+    List<Buffer> put(String path, @Nullable HostArray array) {
+        TensorSpec spec = spec(program.inputSpecs(), path);
+        try (Arena arena = Arena.ofConfined()) {
+            return arrays.put(spec, checked(spec, array, arena));
+        }
+    }
+
+    /** Fetches an argument or a result from the devices. */
+    HostArray get(String path, List<Buffer> buffers) {
+        TensorSpec spec = spec(Iterables.concat(program.results(), program.inputSpecs()), path);
+        return new HostArray(spec.type(), arrays.gather(spec, buffers, Arena.ofAuto()));
+    }
+
+    private static TensorSpec spec(Iterable<TensorSpec> specs, String path) {
+        return Iterables.find(specs, one -> one.path().equals(path));
+    }
+
     /**
      * Runs with buffers.
      *
-     * @param inputs for each argument after the parameters, its buffers in mesh order
-     * @return for each result its buffers in mesh order
+     * @param inputs by path, in mesh order each; more than the program takes does no harm
+     * @return the results by path, in mesh order each
      */
-    List<List<Buffer>> run(List<List<Buffer>> inputs) {
+    Map<String, List<Buffer>> runBuffers(Map<String, List<Buffer>> inputs) {
+        List<List<Buffer>> given = program.inputSpecs().stream()
+                .map(spec -> Objects.requireNonNull(inputs.get(spec.path()), spec.path()))
+                .toList();
         List<List<Buffer>> byDevice = new ArrayList<>();
         for (int d = 0; d < program.mesh().size(); d++) {
-            List<Buffer> arguments = new ArrayList<>(parameters.of(d));
-            for (List<Buffer> input : inputs) {
+            List<Buffer> arguments = new ArrayList<>(program.parameters() == 0 ? List.of() : parameters.of(d));
+            for (List<Buffer> input : given) {
                 arguments.add(input.get(d));
             }
             byDevice.add(arguments);
         }
         List<List<Buffer>> results = executable.execute(byDevice, ExecuteOptions.defaults());
-        List<List<Buffer>> byResult = new ArrayList<>();
+        Map<String, List<Buffer>> byPath = new LinkedHashMap<>();
         for (int r = 0; r < program.results().size(); r++) {
             List<Buffer> buffers = new ArrayList<>();
             for (List<Buffer> ofDevice : results) {
                 buffers.add(ofDevice.get(r));
             }
-            byResult.add(buffers);
+            byPath.put(program.results().get(r).path(), buffers);
         }
-        return byResult;
+        return byPath;
     }
 
     private static void close(List<Buffer> buffers) {

@@ -9,12 +9,12 @@ import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.Sampling;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.PipPackage;
@@ -90,7 +90,7 @@ final class Cases {
 
     /** A whole sampling decode of a model on a machine, as AXLearn's inference compiles it. */
     static InferenceRunner runner(DecoderConfig model, Topology machine) {
-        return InferenceRunner.of(model, DecodeOptions.greedy(LENGTH).withSampling(new Sampling.Temperature()))
+        return InferenceRunner.of(model, DecodeOptions.greedy(LENGTH).withControls(Control.TEMPERATURE))
                 .withMesh(mesh(machine));
     }
 

@@ -4,10 +4,10 @@ package dev.slipway.cli;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.Compiled;
 import dev.slipway.aot.InferenceRunner;
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.Sampling;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
@@ -101,7 +101,8 @@ final class CompileCommand implements Callable<Integer> {
             names = "--method",
             split = ",",
             paramLabel = "METHOD",
-            description = "Programs to compile: sample_decode (by default), prefill, decode_step.")
+            description = "Programs to compile: sample_decode (by default), prefill, insert, decode_step, score,"
+                    + " beam_search_decode; a prefix width may follow a colon: prefill:64,prefill:256.")
     private List<String> methods = List.of(AotCompiler.SAMPLE_DECODE);
 
     @Option(
@@ -161,7 +162,7 @@ final class CompileCommand implements Callable<Integer> {
                                 .toArray())
                         .orElse(new int[0]));
         if (sample) {
-            decode = decode.withSampling(new Sampling.Temperature());
+            decode = decode.withControls(Control.TEMPERATURE);
         }
         Form form = InferenceRunner.formFor(machine.platform());
         if (dtype != null) {

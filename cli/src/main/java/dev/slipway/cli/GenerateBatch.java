@@ -76,7 +76,7 @@ final class GenerateBatch {
 
         /** Whether a program for both is worth more than one for each: compiling costs as much as many tokens. */
         boolean joins(Group other) {
-            boolean alike = shape != null && other.shape != null
+            boolean alike = (shape != null && other.shape != null)
                     ? shape.like(other.shape)
                     : (beam != null && beam.equals(other.beam));
             long most = (long) Math.max(rows, other.rows) * Math.max(width, other.width);

@@ -2,17 +2,19 @@
 package dev.slipway.cli;
 
 import dev.slipway.aot.DecodeSession;
+import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Detokenizer;
 import dev.slipway.checkpoint.Tokenizer;
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
-import dev.slipway.lowering.Sampling;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -73,7 +75,7 @@ final class Generation {
         }
         int length = Math.min(positions, width + request.maxNewTokens());
         DecodeOptions options = DecodeOptions.greedy(length)
-                .withSampling(request.temperature() > 0 ? new Sampling.Temperature() : new Sampling.Greedy())
+                .withControls(request.temperature() > 0 ? new Control[] {Control.TEMPERATURE} : new Control[0])
                 .withStartId(checkpoint.specialTokens().bos().orElse(0));
         InferenceRunner runner = InferenceRunner.of(model.config(), options).withMesh(mesh);
         long start = System.nanoTime();
@@ -81,7 +83,10 @@ final class Generation {
             double load = seconds(start);
             start = System.nanoTime();
             DecodeSession.TokenStream stream = session.stream(
-                    new int[][] {request.prompt()}, width, new float[] {request.temperature()}, key(request.seed()));
+                    new int[][] {request.prompt()},
+                    width,
+                    Map.of(Control.TEMPERATURE, HostArray.of(new float[] {request.temperature()}, 1)),
+                    options.random().key(request.seed()));
             double compile = seconds(start) - stream.prefillSeconds();
             start = System.nanoTime();
             List<Integer> ids = new ArrayList<>();
@@ -109,13 +114,6 @@ final class Generation {
             return new Answer(
                     ids, stopped, stream.logits(), new Timings(load, compile, stream.prefillSeconds(), seconds(start)));
         }
-    }
-
-    /** JAX's {@code rbg} key of a seed: the threefry pair of its 64 bits, twice. */
-    static int[] key(long seed) {
-        int high = (int) (seed >>> 32);
-        int low = (int) seed;
-        return new int[] {high, low, high, low};
     }
 
     /** The text of tokens without special ones. */

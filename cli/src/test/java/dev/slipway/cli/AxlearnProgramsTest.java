@@ -111,10 +111,9 @@ class AxlearnProgramsTest {
                             batch.inputs().get(InputBatchSpec.PREFIX).type(),
                             new PartitionSpec(dimensions(compiled.get("prefix_mesh_axes_given"))))));
         }
-        MeshShape shape =
-                machine.slices().size() > 1 && sizes.get(1) == machine.slices().size()
-                        ? new MeshShape.Hybrid(ici(sizes), dcn(sizes))
-                        : new MeshShape.Plain(sizes);
+        MeshShape shape = machine.slices() > 1 && sizes.get(1) == machine.slices()
+                ? new MeshShape.Hybrid(ici(sizes), dcn(sizes))
+                : new MeshShape.Plain(sizes);
 
         InferenceProgram program = AotCompiler.lower(
                         runner(config(model)).withMesh(axes, shape), batch, machine, "sample_decode")

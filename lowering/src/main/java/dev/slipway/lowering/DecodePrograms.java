@@ -7,18 +7,29 @@ import dev.slipway.mesh.Mesh;
 /**
  * The decode programs of a model on a mesh.
  *
- * <p>All take the parameters first, then a {@code ui32[4]} key, then the input batch; the rows of a batch are independent.
+ * <p>The rows of a batch are independent of each other. Programs take the parameters first (but for {@code insert}), then
+ * what the table says; KEY is {@code prng_key}, {@code ui32[4]} or {@code ui32[2]}, CONTROLS are the {@link Control}s of the
+ * options, STATE is {@code state/tokens i32[B]}, {@code state/positions i32[B]}, {@code state/generated i32[B]}, {@code
+ * state/done i1[B]} and what the controls need, CACHE is {@code cache/0}, {@code cache/1}, ...
  *
  * <table><caption>Programs</caption>
  * <tr><th>method</th><th>takes</th><th>gives</th></tr>
- * <tr><td>{@code sample_decode}</td><td>key, {@code prefix i32[B, P]}, {@code temperature f32[B]} if sampling</td>
- *     <td>new key, {@code sequences i32[B, N, T]}, {@code token_scores f32[B, N, T]}</td></tr>
- * <tr><td>{@code prefill}</td><td>the same</td><td>new key, {@code logits f32[B, V]}, {@code tokens i32[B]},
- *     {@code scores f32[B]}, {@code lengths i32[B]}, the cache</td></tr>
- * <tr><td>{@code decode_step}</td><td>key, {@code step i32[]}, {@code tokens i32[B]}, {@code lengths i32[B]},
- *     {@code temperature f32[B]} if sampling, the cache (given up)</td><td>new key, {@code tokens i32[B]}, {@code scores
- *     f32[B]}, the cache</td></tr>
+ * <tr><td>{@code sample_decode}</td><td>KEY, {@code prefix i32[B, P]}, CONTROLS</td>
+ *     <td>{@code new_key}, {@code sequences i32[B, N, T]}, {@code token_scores f32[B, N, T]}, TOP</td></tr>
+ * <tr><td>{@code prefill}</td><td>the same</td><td>{@code new_key}, {@code logits f32[B, V]}, {@code scores f32[B]}, TOP,
+ *     STATE, CACHE</td></tr>
+ * <tr><td>{@code decode_step}</td><td>KEY, {@code column i32[]}, CONTROLS, STATE, CACHE (all but the controls given
+ *     up)</td><td>{@code new_key}, {@code column}, {@code tokens i32[B, S]}, {@code scores f32[B, S]}, TOP, STATE,
+ *     CACHE</td></tr>
+ * <tr><td>{@code insert}</td><td>{@code column i32[]}, {@code slot i32[]}, under {@code row/} the STATE and CACHE that
+ *     {@code prefill} gave for one row, STATE, CACHE (given up)</td><td>STATE, CACHE with the row in the slot</td></tr>
+ * <tr><td>{@code score}</td><td>{@code prefix i32[B, P]}</td><td>{@code token_scores f32[B, P]}: of each token after those
+ *     before it, 0 for the first and for pads; TOP</td></tr>
  * </table>
+ *
+ * <p>TOP is {@code top_tokens i32[..., n]} and {@code top_log_probs f32[..., n]} where the options ask for them. {@code
+ * column} is the column of the cache that all rows write next: the prefix's width modulo {@code T} behind a prefill, then
+ * what the last call gave.
  *
  * <p>{@code P} is the prefix's width, {@code T} the maximum length, {@code N} the number of decodes. Prompts stand at the
  * left of the prefix, pads behind them. Column {@code j} of the sequences is token {@code j}; behind a row's last token
@@ -68,9 +79,23 @@ public final class DecodePrograms {
         return lowerer(batch).prefill();
     }
 
-    /** Feeds one token to each row; see {@link #sampleDecode} for errors. */
+    /** Feeds each row its last token and chooses the next, some times over; see {@link #sampleDecode} for errors. */
     public InferenceProgram decodeStep(InputBatchSpec batch) {
         return lowerer(batch).decodeStep();
+    }
+
+    /**
+     * Replaces one row of the state and the cache.
+     *
+     * @param batch {@code prefix i32[B, P]}: B rows are there, and the prefix of the one that comes in is P wide
+     */
+    public InferenceProgram insert(InputBatchSpec batch) {
+        return lowerer(batch).insert();
+    }
+
+    /** Scores given texts; see {@link #sampleDecode} for errors. */
+    public InferenceProgram score(InputBatchSpec batch) {
+        return lowerer(batch).score();
     }
 
     /**
@@ -83,10 +108,27 @@ public final class DecodePrograms {
             case "sample_decode" -> sampleDecode(batch);
             case "prefill" -> prefill(batch);
             case "decode_step" -> decodeStep(batch);
+            case "insert" -> insert(batch);
+            case "score" -> score(batch);
+            case "beam_search_decode" ->
+                AxlearnPrograms.of(config, form, mesh, ParameterLayout.SLIPWAY).beamSearchDecode(beamSearch(), batch);
             default ->
                 throw new LoweringException(
-                        "no method \"%s\"; there are sample_decode, prefill and decode_step".formatted(method));
+                        "no method \"%s\"; there are sample_decode, prefill, insert, decode_step, score and beam_search_decode"
+                                .formatted(method));
         };
+    }
+
+    /** A beam search for as many hypotheses as there are decodes, ended by the first stop token. */
+    private BeamSearch beamSearch() {
+        if (options.stopIds().isEmpty()) {
+            throw new LoweringException("a beam search needs a stop token that ends hypotheses; the options have none");
+        }
+        return new BeamSearch(
+                options.numDecodes(),
+                BeamSearch.axlearn().penalty(),
+                options.stopIds().get(0),
+                options.padId());
     }
 
     private Lowerer lowerer(InputBatchSpec batch) {

@@ -30,6 +30,20 @@ public record InputBatchSpec(ImmutableMap<String, Input> inputs) {
                 ImmutableMap.of(PREFIX, new Input(TensorType.of(ElementType.I32, batch, width), null)));
     }
 
+    /**
+     * This tree with the prefix of another width.
+     *
+     * @throws LoweringException if there is no prefix
+     */
+    public InputBatchSpec withWidth(long width) {
+        Input prefix = require(PREFIX, ElementType.I32, 2);
+        ImmutableMap.Builder<String, Input> others =
+                ImmutableMap.<String, Input>builder().putAll(inputs);
+        others.put(
+                PREFIX, new Input(TensorType.of(ElementType.I32, prefix.type().dim(0), width), prefix.partition()));
+        return new InputBatchSpec(others.buildKeepingLast());
+    }
+
     /** This tree with one more input. */
     public InputBatchSpec with(String name, TensorType type, @Nullable PartitionSpec partition) {
         return new InputBatchSpec(ImmutableMap.<String, Input>builder()

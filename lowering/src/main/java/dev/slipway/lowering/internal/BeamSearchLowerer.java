@@ -103,7 +103,8 @@ public final class BeamSearchLowerer {
             Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
             Beams finished = new Beams(o.int32(0, sequenceShape), o.constant(ElementType.F32, NEVER, perBeam));
             Value last = o.plus(read.lengths(), -1);
-            Value logits = o.broadcast(read.logits(), new long[] {batch, beams, config.vocabulary()}, 0, 2);
+            Value logits =
+                    o.broadcast(decoding.lastLogits(o, read), new long[] {batch, beams, config.vocabulary()}, 0, 2);
             Chosen first = choose(o, logits, live, finished, last);
 
             List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, 0)));
@@ -128,8 +129,8 @@ public final class BeamSearchLowerer {
                         List<Value> cache = it.subList(fixed, it.size()).stream()
                                 .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
                                 .toList();
-                        List<Value> fed =
-                                decoding.step(c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
+                        List<Value> fed = decoding.stepBehind(
+                                c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
                         Chosen chosen = choose(
                                 c,
                                 c.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),

@@ -4,7 +4,7 @@ package dev.slipway.lowering.internal;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
-import dev.slipway.lowering.Sampling;
+import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.internal.DecoderEmitter.Positions;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
@@ -12,7 +12,6 @@ import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The steps of decoding.
@@ -55,11 +54,11 @@ final class Decoding {
     /**
      * What is known after the prompts are read.
      *
-     * @param logits for the first new token, {@code f32[batch, vocabulary]}
+     * @param activations behind the layers, {@code [batch, columns, width]}: of all columns, or of the last ones read
      * @param lengths of the prompts, {@code i32[batch]}, at least 1
      * @param cache see {@link LayerStack}
      */
-    record Prefilled(Value logits, Value lengths, List<Value> cache) {}
+    record Prefilled(Value activations, Value lengths, List<Value> cache) {}
 
     /** Lengths {@code i32[batch]} of the prompts in a prefix {@code i32[batch, width]} that pads follow. */
     Value lengths(Ops o, Value prefix) {
@@ -70,8 +69,17 @@ final class Decoding {
         return o.max(last, 1);
     }
 
-    /** Reads prompts {@code i32[batch, width]}, all positions in one pass. */
+    /** Reads prompts {@code i32[batch, width]}, in chunks where the options ask for them. */
     Prefilled prefill(Ops o, Value prefix) {
+        return prefill(o, prefix, options.prefillChunk() > 0 && options.prefillChunk() < o.size(prefix, 1));
+    }
+
+    /** Reads prompts {@code i32[batch, width]} in one pass, so that the activations of all columns are there. */
+    Prefilled prefillWhole(Ops o, Value prefix) {
+        return prefill(o, prefix, false);
+    }
+
+    private Prefilled prefill(Ops o, Value prefix, boolean chunks) {
         long batch = o.size(prefix, 0);
         long width = o.size(prefix, 1);
         long[] shape = {batch, width};
@@ -82,91 +90,107 @@ final class Decoding {
         Value pads = o.compare(ids, o.int32(options.padId(), shape), ComparisonDirection.EQ);
         ids = o.b().select(pads, o.int32(options.startId(), shape), ids);
 
-        Value x = emitter.embed(o, weights, ids, positions);
         List<Value> empty = new ArrayList<>();
         for (int i = 0; i < layers.cacheTensors(); i++) {
             empty.add(shardCache.apply(o.zeros(form.cache(), layers.cacheShape(batch, options.maxLength()))));
         }
-        LayerStack.State state = layers.run(
-                o, new LayerStack.Pass.Prefill(), new Positions(positions, positions), new LayerStack.State(x, empty));
-        Value end = o.b().reshape(o.sliceAxis(state.x(), 1, width - 1, width), batch, config.width());
-        return new Prefilled(emitter.logits(o, weights, end), lengths, state.cache());
+        LayerStack.State state = chunks
+                ? inChunks(o, ids, positions, first, empty)
+                : layers.run(
+                        o,
+                        new LayerStack.Pass.Prefill(),
+                        new Positions(positions, positions),
+                        new LayerStack.State(emitter.embed(o, weights, ids, positions), empty));
+        return new Prefilled(state.x(), lengths, state.cache());
+    }
+
+    /** Reads the prompts some columns at a time; gives the activations of the last ones. */
+    private LayerStack.State inChunks(Ops o, Value ids, Value positions, Value first, List<Value> empty) {
+        long batch = o.size(ids, 0);
+        long width = o.size(ids, 1);
+        long chunk = options.prefillChunk();
+        if (width % chunk != 0) {
+            throw new LoweringException(
+                    "a prefix %d wide cannot be read %d columns at a time; make it a multiple of that"
+                            .formatted(width, chunk));
+        }
+        long[] ring = {batch, options.maxLength()};
+        Value held = o.b().subtract(o.iota(ElementType.I32, 1, ring), o.broadcast(first, ring, 0));
+        Value zero = o.scalar(ElementType.I32, 0);
+        List<Value> start = new ArrayList<>();
+        start.add(zero);
+        start.add(o.zeros(form.compute(), batch, chunk, config.width()));
+        start.addAll(empty);
+        List<Value> end =
+                o.loop(start, (c, it) -> c.compare(it.get(0), c.int32(width), ComparisonDirection.LT), (c, it) -> {
+                    Value column = it.get(0);
+                    long[] sizes = {batch, chunk};
+                    Value someIds = c.b().dynamicSlice(ids, List.of(zero, column), sizes);
+                    Value somePositions = c.b().dynamicSlice(positions, List.of(zero, column), sizes);
+                    LayerStack.State state = layers.run(
+                            c,
+                            new LayerStack.Pass.Step(column),
+                            new Positions(somePositions, held),
+                            new LayerStack.State(
+                                    emitter.embed(c, weights, someIds, somePositions), it.subList(2, it.size())));
+                    List<Value> carried = new ArrayList<>();
+                    carried.add(c.plus(column, chunk));
+                    carried.add(state.x());
+                    carried.addAll(state.cache());
+                    return carried;
+                });
+        return new LayerStack.State(end.get(1), end.subList(2, end.size()));
+    }
+
+    /** Logits {@code f32[batch, vocabulary]} behind the last column that was read. */
+    Value lastLogits(Ops o, Prefilled read) {
+        Value x = read.activations();
+        long columns = o.size(x, 1);
+        return emitter.logits(
+                o, weights, o.b().reshape(o.sliceAxis(x, 1, columns - 1, columns), o.size(x, 0), config.width()));
     }
 
     /**
      * Feeds one token to each row.
      *
-     * @param step how many tokens were generated before this one, {@code i32[]}
-     * @param width columns of the prefix that the cache began with
-     * @param lengths of the prompts, {@code i32[rows]}
+     * @param column that all rows write, {@code i32[]}
+     * @param positions of the tokens, {@code i32[rows]}
      * @param tokens {@code i32[rows]}
      * @return logits {@code f32[rows, vocabulary]}, then the cache
      */
-    List<Value> step(Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache) {
+    List<Value> step(Ops o, Value column, Value positions, Value tokens, List<Value> cache) {
         long rows = o.size(tokens, 0);
         long columns = options.maxLength();
         long[] ring = {rows, columns};
         Value ids = o.b().reshape(o.maximum(tokens, 0), rows, 1);
-        Value position = o.b().add(lengths, o.broadcast(step, new long[] {rows}));
-        Value positions = o.b().reshape(position, rows, 1);
-        // (column - first) mod columns, with first = width - length <= columns
-        Value column = o.b().subtract(
-                        o.plus(o.iota(ElementType.I32, 1, ring), columns - width),
-                        o.broadcast(o.b().negate(lengths), ring, 0));
-        Value held = o.b().remainder(column, o.int32(columns, ring));
-        Value write = o.b().remainder(o.plus(step, width), o.int32(columns));
+        Value queries = o.b().reshape(positions, rows, 1);
+        // A column holds the position that it was written at: as far before this one as its column is before this
+        // one's.
+        Value back = o.modulo(o.b().subtract(o.broadcast(column, ring), o.iota(ElementType.I32, 1, ring)), columns);
+        Value held = o.b().subtract(o.broadcast(positions, ring, 0), back);
 
-        Value x = emitter.embed(o, weights, ids, positions);
+        Value x = emitter.embed(o, weights, ids, queries);
         LayerStack.State state = layers.run(
-                o, new LayerStack.Pass.Step(write), new Positions(positions, held), new LayerStack.State(x, cache));
+                o, new LayerStack.Pass.Step(column), new Positions(queries, held), new LayerStack.State(x, cache));
         List<Value> results = new ArrayList<>();
         results.add(emitter.logits(o, weights, o.b().reshape(state.x(), rows, config.width())));
         results.addAll(state.cache());
         return results;
     }
 
-    /**
-     * A chosen token for each row.
-     *
-     * @param tokens {@code i32[batch, decodes]}
-     * @param scores log-probability of the token, {@code f32[batch, decodes]}
-     * @param key to carry on with, {@code ui32[4]}
-     */
-    record Choice(Value tokens, Value scores, Value key) {}
-
-    /**
-     * Chooses a token from logits {@code f32[batch, decodes, vocabulary]}.
-     *
-     * @param temperature {@code f32[batch]}, null for greedy programs
-     */
-    Choice choose(Ops o, Value logits, Value key, @Nullable Value temperature) {
-        long[] shape = o.shape(logits);
-        Value logProbabilities = o.logSoftmax(logits);
-        Value carry = key;
-        Value scored = logits;
-        if (options.sampling() instanceof Sampling.Temperature) {
-            Prng prng = new Prng(dev.slipway.lowering.RandomSource.RBG);
-            List<Value> split = prng.split(o, key, 2);
-            carry = split.get(0);
-            Value t = o.broadcast(java.util.Objects.requireNonNull(temperature), shape, 0);
-            Value zero = o.zeros(ElementType.F32, shape);
-            Value greedy = o.compare(t, zero, ComparisonDirection.LE);
-            Value drawn = o.b().add(
-                            o.b().divide(logits, o.b().select(greedy, o.constant(ElementType.F32, 1, shape), t)),
-                            prng.gumbel(o, split.get(1), shape));
-            scored = o.b().select(greedy, logits, drawn);
-        }
-        Value tokens = o.argMax(scored, 2);
-        return new Choice(tokens, o.pick(logProbabilities, tokens), carry);
+    /** The column that is written {@code step} steps after a prefix {@code width} wide, {@code i32[]}. */
+    Value column(Ops o, Value step, long width) {
+        return o.b().remainder(o.plus(step, width), o.int32(options.maxLength()));
     }
 
-    /** Whether tokens {@code i32[...]} are among those that end a row, {@code i1[...]}. */
-    Value stops(Ops o, Value tokens) {
-        long[] shape = o.shape(tokens);
-        Value stops = o.constant(ElementType.I1, 0, shape);
-        for (int id : options.stopIds().toArray()) {
-            stops = o.b().or(stops, o.compare(tokens, o.int32(id, shape), ComparisonDirection.EQ));
-        }
-        return stops;
+    /** {@link #step} for rows that all began with the prefix: {@code step} counts from 0 behind it. */
+    List<Value> stepBehind(Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache) {
+        Value positions = o.b().add(lengths, o.broadcast(step, o.shape(lengths)));
+        return step(o, column(o, step, width), positions, tokens, cache);
+    }
+
+    /** Final norm and head, {@code [rows, width]} to {@code f32[rows, vocabulary]}. */
+    Value logits(Ops o, Value x) {
+        return emitter.logits(o, weights, x);
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering.internal;
 
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.LoweringException;
-import dev.slipway.lowering.Sampling;
+import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
@@ -15,19 +16,27 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Puts the steps of {@link Decoding} together to programs. One lowerer lowers one program. */
+/** Puts the steps of {@link Decoding} and {@link Sampler} together to programs. One lowerer lowers one program. */
 public final class Lowerer {
     private static final String KEY = "prng_key";
     private static final String PREFIX = "input_batch/prefix";
-    private static final String TEMPERATURE = "input_batch/temperature";
+    private static final String COLUMN = "column";
+    private static final String STATE = "state/";
+    private static final String CACHE = "cache/";
+    private static final String ROW = "row/";
+
+    /** Columns of which {@code score} takes the logits at once. */
+    private static final long SCORE_COLUMNS = 64;
 
     private final DecoderConfig config;
     private final Form form;
     private final DecodeOptions options;
+    private final Prng prng;
     private final Program program;
     private final long batch;
     private final long width;
@@ -49,7 +58,8 @@ public final class Lowerer {
         this.config = config;
         this.form = form;
         this.options = options;
-        this.program = new Program(config, form, mesh, rules, dev.slipway.lowering.ParameterLayout.SLIPWAY);
+        this.prng = new Prng(options.random());
+        this.program = new Program(config, form, mesh, rules, ParameterLayout.SLIPWAY);
         this.batch = prefix.dim(0);
         this.width = prefix.dim(1);
         if (batch < 1 || width < 1) {
@@ -61,6 +71,10 @@ public final class Lowerer {
                     "the prefix is %d wide but rows may grow to %d only; narrow the prefix or raise the maximum length"
                             .formatted(width, options.maxLength()));
         }
+        if (options.topLogProbs() > config.vocabulary()) {
+            throw new LoweringException("the %d likeliest tokens of a vocabulary of %d; ask for fewer"
+                    .formatted(options.topLogProbs(), config.vocabulary()));
+        }
         this.prefixSpec = partition != null ? partition : program.batchSpec("batch", 0, batch, width);
         this.rows = new PartitionSpec(List.of(prefixSpec.axes(0)));
     }
@@ -69,74 +83,115 @@ public final class Lowerer {
     public InferenceProgram sampleDecode() {
         int decodes = options.numDecodes();
         long length = options.maxLength();
+        int top = options.topLogProbs();
         promptArguments();
         keyResult();
         program.result("sequences", TensorType.of(ElementType.I32, batch, decodes, length), rows);
         program.result("token_scores", TensorType.of(ElementType.F32, batch, decodes, length), rows);
+        if (top > 0) {
+            program.result("top_tokens", TensorType.of(ElementType.I32, batch, decodes, length, top), rows);
+            program.result("top_log_probs", TensorType.of(ElementType.F32, batch, decodes, length, top), rows);
+        }
+        // A batch that does not divide is filled up with rows that have ended.
+        long filled = rows.axes(0).isEmpty() ? roundUp(batch, program.batchParts()) : batch;
+        if (filled > batch) {
+            program.note("batch of %d is computed as %d, rows of pads behind it, so that it divides"
+                    .formatted(batch, filled));
+        }
         return program.build("sample_decode", (o, weights, inputs) -> {
-            Value prefix = inputs.get(PREFIX);
-            @Nullable Value temperature = inputs.find(TEMPERATURE);
-            Decoding decoding = decoding(o, weights);
+            Value prefix = spread(o, fill(o, inputs.get(PREFIX), filled, options.padId()), filled);
+            Decoding decoding = decoding(o, weights, filled);
+            Sampler sampler = sampler(o, inputs, filled);
             Decoding.Prefilled read = decoding.prefill(o, prefix);
-            long[] rowShape = {batch * decodes};
 
             // Each decode draws its own first token from the same logits.
-            Value logits = o.broadcast(read.logits(), new long[] {batch, decodes, config.vocabulary()}, 0, 2);
-            Decoding.Choice first = decoding.choose(o, logits, inputs.get(KEY), temperature);
+            Value logits = Rows.repeat(o, decoding.lastLogits(o, read), 0, decodes);
             Value lengths = Rows.repeat(o, read.lengths(), 0, decodes);
+            Value prompts = Rows.repeat(o, started(o, prefix), 0, decodes);
             List<Value> cache = read.cache().stream()
                     .map(tensor -> Rows.repeat(o, tensor, decoding.layers().cacheRowDimension(), decodes))
                     .toList();
-            Value room = o.int32(length, rowShape);
-            Value full = o.compare(lengths, room, ComparisonDirection.GE);
-            Value token = Rows.keep(o, full, o.b().reshape(first.tokens(), rowShape), options.padId());
-            Value score = Rows.keep(o, full, o.b().reshape(first.scores(), rowShape), 0);
-            Value done = o.b().or(
-                            o.b().or(full, decoding.stops(o, token)),
-                            o.compare(o.add(lengths, 1), room, ComparisonDirection.GE));
+            Map<String, Value> begin = sampler.begin(o, Rows.repeat(o, prefix, 0, decodes), lengths);
+            if (filled > batch) {
+                long[] all = {filled * decodes};
+                Value added = o.compare(
+                        o.iota(ElementType.I32, 0, all), o.int32(batch * decodes, all), ComparisonDirection.GE);
+                begin.put(Sampler.DONE, o.b().or(Sampler.get(begin, Sampler.DONE), added));
+            }
             Value zero = o.scalar(ElementType.I32, 0);
+            Sampler.Choice first = sampler.choose(o, logits, inputs.get(KEY), begin);
+            Record record = Record.empty(o, options, filled * decodes, length).put(o, sampler, begin, first, zero);
+            Map<String, Value> state = sampler.next(o, begin, first);
+            List<String> names = List.copyOf(state.keySet());
+            int done = 2 + names.indexOf(Sampler.DONE);
+            int recordAt = 2 + names.size();
+            int cacheAt = recordAt + record.tensors().size();
 
             List<Value> start = new ArrayList<>();
             start.add(zero);
-            start.add(token);
-            start.add(done);
             start.add(first.key());
-            start.add(Rows.writeColumn(o, o.int32(options.padId(), batch * decodes, length), token, zero));
-            start.add(Rows.writeColumn(o, o.zeros(ElementType.F32, batch * decodes, length), score, zero));
-            int fixed = start.size();
+            start.addAll(state.values());
+            start.addAll(record.tensors());
             start.addAll(cache);
-            List<Value> end = o.loop(start, (c, it) -> c.b().not(c.all(it.get(2))), (c, it) -> {
-                Value step = it.get(0);
-                Value ended = it.get(2);
-                List<Value> fed = decoding.step(c, step, width, lengths, it.get(1), it.subList(fixed, it.size()));
-                Value stepLogits = c.b().reshape(fed.getFirst(), batch, decodes, config.vocabulary());
-                Decoding.Choice choice = decoding.choose(c, stepLogits, it.get(3), temperature);
-                Value next = Rows.keep(c, ended, c.b().reshape(choice.tokens(), rowShape), options.padId());
-                Value nextScore = Rows.keep(c, ended, c.b().reshape(choice.scores(), rowShape), 0);
-                Value nextStep = c.add(step, 1);
-                Value total = c.add(c.b().add(lengths, c.broadcast(nextStep, rowShape)), 1);
+            List<Value> end = o.loop(start, (c, it) -> c.any(c.b().not(it.get(done)), 0), (c, it) -> {
+                Map<String, Value> before = named(names, it.subList(2, recordAt));
+                List<Value> fed = decoding.step(
+                        c,
+                        decoding.column(c, it.get(0), width),
+                        Sampler.get(before, Sampler.POSITIONS),
+                        Sampler.get(before, Sampler.TOKENS),
+                        it.subList(cacheAt, it.size()));
+                Sampler.Choice choice = sampler.choose(c, fed.getFirst(), it.get(1), before);
+                Value step = c.add(it.get(0), 1);
                 List<Value> carried = new ArrayList<>();
-                carried.add(nextStep);
-                carried.add(next);
-                carried.add(c.b().or(
-                                c.b().or(ended, decoding.stops(c, next)),
-                                c.compare(total, room, ComparisonDirection.GE)));
+                carried.add(step);
                 carried.add(choice.key());
-                carried.add(Rows.writeColumn(c, it.get(4), next, nextStep));
-                carried.add(Rows.writeColumn(c, it.get(5), nextScore, nextStep));
+                carried.addAll(sampler.next(c, before, choice).values());
+                carried.addAll(new Record(it.subList(recordAt, cacheAt))
+                        .put(c, sampler, before, choice, step)
+                        .tensors());
                 carried.addAll(fed.subList(1, fed.size()));
                 return carried;
             });
-            return List.of(
-                    end.get(3),
-                    o.b().reshape(
-                                    Rows.behindPrompts(
-                                            o, starts(o, Rows.repeat(o, prefix, 0, decodes)), lengths, end.get(4), 0),
-                                    batch,
-                                    decodes,
-                                    length),
-                    o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(5), 0), batch, decodes, length));
+            List<Value> results = new ArrayList<>();
+            results.add(end.get(1));
+            for (int i = recordAt; i < cacheAt; i++) {
+                Value laid = Rows.behindPrompts(o, i == recordAt ? prompts : null, lengths, end.get(i), 0);
+                long[] shape = o.shape(laid);
+                long[] split = new long[shape.length + 1];
+                split[0] = filled;
+                split[1] = decodes;
+                System.arraycopy(shape, 1, split, 2, shape.length - 1);
+                results.add(o.sliceAxis(o.b().reshape(laid, split), 0, 0, batch));
+            }
+            return results;
         });
+    }
+
+    /** What rows have got, a column for each token: tokens, scores, and with them the likeliest tokens and theirs. */
+    private record Record(List<Value> tensors) {
+        static Record empty(Ops o, DecodeOptions options, long rows, long columns) {
+            List<Value> tensors = new ArrayList<>();
+            tensors.add(o.int32(options.padId(), rows, columns));
+            tensors.add(o.zeros(ElementType.F32, rows, columns));
+            if (options.topLogProbs() > 0) {
+                tensors.add(o.int32(options.padId(), rows, columns, options.topLogProbs()));
+                tensors.add(o.zeros(ElementType.F32, rows, columns, options.topLogProbs()));
+            }
+            return new Record(tensors);
+        }
+
+        /** This record with what a choice gave, in a column. */
+        Record put(Ops o, Sampler sampler, Map<String, Value> before, Sampler.Choice choice, Value column) {
+            List<Value> all = new ArrayList<>();
+            all.add(Rows.writeColumn(o, tensors.get(0), sampler.token(o, before, choice), column));
+            all.add(Rows.writeColumn(o, tensors.get(1), sampler.score(o, before, choice), column));
+            if (choice.topTokens() != null && choice.topScores() != null) {
+                all.add(Rows.writeColumn(o, tensors.get(2), choice.topTokens(), column));
+                all.add(Rows.writeColumn(o, tensors.get(3), choice.topScores(), column));
+            }
+            return new Record(all);
+        }
     }
 
     /** The program {@code prefill}. */
@@ -145,24 +200,26 @@ public final class Lowerer {
         promptArguments();
         keyResult();
         program.result("logits", TensorType.of(ElementType.F32, batch, config.vocabulary()), rows);
-        program.result("tokens", TensorType.of(ElementType.I32, batch), rows);
         program.result("scores", TensorType.of(ElementType.F32, batch), rows);
-        program.result("lengths", TensorType.of(ElementType.I32, batch), rows);
-        cacheResults();
+        topResults(batch);
+        stateResults();
         return program.build("prefill", (o, weights, inputs) -> {
-            Decoding decoding = decoding(o, weights);
-            Decoding.Prefilled read = decoding.prefill(o, inputs.get(PREFIX));
-            Decoding.Choice first = decoding.choose(
-                    o,
-                    o.b().reshape(read.logits(), batch, 1, config.vocabulary()),
-                    inputs.get(KEY),
-                    inputs.find(TEMPERATURE));
+            Decoding decoding = decoding(o, weights, batch);
+            Sampler sampler = sampler(o, inputs, batch);
+            Value prefix = inputs.get(PREFIX);
+            Decoding.Prefilled read = decoding.prefill(o, prefix);
+            Map<String, Value> begin = sampler.begin(o, prefix, read.lengths());
+            Value logits = decoding.lastLogits(o, read);
+            Sampler.Choice first = sampler.choose(o, logits, inputs.get(KEY), begin);
             List<Value> results = new ArrayList<>();
             results.add(first.key());
-            results.add(read.logits());
-            results.add(o.b().reshape(first.tokens(), batch));
-            results.add(o.b().reshape(first.scores(), batch));
-            results.add(read.lengths());
+            results.add(logits);
+            results.add(sampler.score(o, begin, first));
+            if (first.topTokens() != null && first.topScores() != null) {
+                results.add(first.topTokens());
+                results.add(first.topScores());
+            }
+            results.addAll(sampler.next(o, begin, first).values());
             results.addAll(read.cache());
             return results;
         });
@@ -171,77 +228,311 @@ public final class Lowerer {
     /** The program {@code decode_step}. */
     public InferenceProgram decodeStep() {
         single("decode_step");
-        program.argument(KEY, TensorType.of(ElementType.UI32, 4), PartitionSpec.replicated(), true);
-        program.argument("step", TensorType.of(ElementType.I32), PartitionSpec.replicated(), false);
-        program.argument("tokens", TensorType.of(ElementType.I32, batch), rows, false);
-        program.argument("lengths", TensorType.of(ElementType.I32, batch), rows, false);
-        temperatureArgument();
-        LayerStack layers = layers(Values.of(Map.of()));
-        TensorType cacheType = TensorType.of(form.cache(), layers.cacheShape(batch, options.maxLength()));
-        for (int i = 0; i < layers.cacheTensors(); i++) {
-            program.argument("cache/" + i, cacheType, cacheSpec(layers), true);
-        }
+        int steps = options.stepsPerCall();
+        keyArgument();
+        program.argument(COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated(), true);
+        controlArguments();
+        stateArguments("", batch, true);
         keyResult();
-        program.result("tokens", TensorType.of(ElementType.I32, batch), rows);
-        program.result("scores", TensorType.of(ElementType.F32, batch), rows);
-        cacheResults();
+        program.result(COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated());
+        program.result("tokens", TensorType.of(ElementType.I32, batch, steps), rows);
+        program.result("scores", TensorType.of(ElementType.F32, batch, steps), rows);
+        topResults(batch, steps);
+        stateResults();
         return program.build("decode_step", (o, weights, inputs) -> {
-            Decoding decoding = decoding(o, weights);
-            List<Value> cache = new ArrayList<>();
-            for (int i = 0; i < layers.cacheTensors(); i++) {
-                cache.add(inputs.get("cache/" + i));
+            Decoding decoding = decoding(o, weights, batch);
+            Sampler sampler = sampler(o, inputs, batch);
+            List<String> names = List.copyOf(stateTypes(batch).keySet());
+            int recordAt = 3 + names.size();
+            Record empty = Record.empty(o, options, batch, steps);
+            int cacheAt = recordAt + empty.tensors().size();
+            List<Value> start = new ArrayList<>();
+            start.add(o.scalar(ElementType.I32, 0));
+            start.add(inputs.get(KEY));
+            start.add(inputs.get(COLUMN));
+            names.forEach(name -> start.add(inputs.get(STATE + name)));
+            start.addAll(empty.tensors());
+            for (int i = 0; i < layers().cacheTensors(); i++) {
+                start.add(inputs.get(CACHE + i));
             }
-            List<Value> fed =
-                    decoding.step(o, inputs.get("step"), width, inputs.get("lengths"), inputs.get("tokens"), cache);
-            Decoding.Choice choice = decoding.choose(
-                    o,
-                    o.b().reshape(fed.getFirst(), batch, 1, config.vocabulary()),
-                    inputs.get(KEY),
-                    inputs.find(TEMPERATURE));
+            Ops.Step<List<Value>> body = (c, it) -> {
+                Map<String, Value> before = named(names, it.subList(3, recordAt));
+                List<Value> fed = decoding.step(
+                        c,
+                        it.get(2),
+                        Sampler.get(before, Sampler.POSITIONS),
+                        Sampler.get(before, Sampler.TOKENS),
+                        it.subList(cacheAt, it.size()));
+                Sampler.Choice choice = sampler.choose(c, fed.getFirst(), it.get(1), before);
+                List<Value> carried = new ArrayList<>();
+                carried.add(c.add(it.get(0), 1));
+                carried.add(choice.key());
+                carried.add(c.b().remainder(c.plus(it.get(2), 1), c.int32(options.maxLength())));
+                carried.addAll(sampler.next(c, before, choice).values());
+                carried.addAll(new Record(it.subList(recordAt, cacheAt))
+                        .put(c, sampler, before, choice, it.get(0))
+                        .tensors());
+                carried.addAll(fed.subList(1, fed.size()));
+                return carried;
+            };
+            List<Value> end = steps == 1
+                    ? body.build(o, start)
+                    : o.loop(start, (c, it) -> c.compare(it.get(0), c.int32(steps), ComparisonDirection.LT), body);
             List<Value> results = new ArrayList<>();
-            results.add(choice.key());
-            results.add(o.b().reshape(choice.tokens(), batch));
-            results.add(o.b().reshape(choice.scores(), batch));
-            results.addAll(fed.subList(1, fed.size()));
+            results.add(end.get(1));
+            results.add(end.get(2));
+            results.addAll(end.subList(recordAt, cacheAt));
+            results.addAll(end.subList(3, recordAt));
+            results.addAll(end.subList(cacheAt, end.size()));
             return results;
         });
     }
 
-    private void promptArguments() {
-        program.argument(KEY, TensorType.of(ElementType.UI32, 4), PartitionSpec.replicated(), true);
-        program.argument(PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
-        temperatureArgument();
+    /** The program {@code insert}: the batch is the server's, the prefix as wide as that of the row that comes in. */
+    public InferenceProgram insert() {
+        single("insert");
+        Program bare = program.withoutParameters();
+        bare.argument(COLUMN, TensorType.of(ElementType.I32));
+        bare.argument("slot", TensorType.of(ElementType.I32));
+        stateTypes(1).forEach((name, type) -> bare.argument(ROW + STATE + name, type));
+        LayerStack layers = layers();
+        for (int i = 0; i < layers.cacheTensors(); i++) {
+            bare.argument(ROW + CACHE + i, cacheType(1));
+        }
+        stateTypes(batch).forEach((name, type) -> {
+            bare.argument(STATE + name, type, rows, true);
+            bare.result(STATE + name, type, rows);
+        });
+        for (int i = 0; i < layers.cacheTensors(); i++) {
+            bare.argument(CACHE + i, cacheType(batch), cacheSpec(batch), true);
+            bare.result(CACHE + i, cacheType(batch), cacheSpec(batch));
+        }
+        return bare.build("insert", (o, _, inputs) -> {
+            Value slot = inputs.get("slot");
+            List<Value> results = new ArrayList<>();
+            for (String name : stateTypes(batch).keySet()) {
+                results.add(replace(o, inputs.get(STATE + name), inputs.get(ROW + STATE + name), slot, 0));
+            }
+            // The row's last prompt token stood in column width - 1; the next write is to follow it.
+            Value shift = o.plus(inputs.get(COLUMN), -width);
+            int row = layers.cacheRowDimension();
+            for (int i = 0; i < layers.cacheTensors(); i++) {
+                Value rolled = roll(o, inputs.get(ROW + CACHE + i), row + 2, shift);
+                results.add(replace(o, inputs.get(CACHE + i), rolled, slot, row));
+            }
+            return results;
+        });
     }
 
-    private void temperatureArgument() {
-        if (options.sampling() instanceof Sampling.Temperature) {
-            program.argument(TEMPERATURE, TensorType.of(ElementType.F32, batch), rows, false);
+    /** Writes one row of a dimension. */
+    private static Value replace(Ops o, Value all, Value one, Value slot, int dimension) {
+        Value zero = o.scalar(ElementType.I32, 0);
+        List<Value> starts = new ArrayList<>();
+        for (int i = 0; i < o.rank(all); i++) {
+            starts.add(i == dimension ? slot : zero);
+        }
+        return o.b().dynamicUpdateSlice(all, one, starts);
+    }
+
+    /** Moves everything {@code shift} places on along a dimension, what falls off its end to its beginning. */
+    private static Value roll(Ops o, Value x, int dimension, Value shift) {
+        long size = o.size(x, dimension);
+        Value from = o.b().remainder(o.b().negate(o.plus(shift, -size)), o.int32(size));
+        Value zero = o.scalar(ElementType.I32, 0);
+        List<Value> starts = new ArrayList<>();
+        for (int i = 0; i < o.rank(x); i++) {
+            starts.add(i == dimension ? from : zero);
+        }
+        return o.b().dynamicSlice(o.b().concatenate(dimension, x, x), starts, o.shape(x));
+    }
+
+    /** The program {@code score}. */
+    public InferenceProgram score() {
+        program.argument(PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
+        program.result("token_scores", TensorType.of(ElementType.F32, batch, width), rows);
+        topResults(batch, width);
+        return program.build("score", (o, weights, inputs) -> {
+            Value prefix = inputs.get(PREFIX);
+            Decoding decoding = decoding(o, weights, batch);
+            Decoding.Prefilled read = decoding.prefillWhole(o, prefix);
+            long columns = Math.min(SCORE_COLUMNS, width);
+            long blocks = roundUp(width, columns) / columns;
+            long[] shape = {batch, blocks * columns};
+            // Column c of the activations, prompts at the right, says how likely column c + 1 is.
+            Value first = o.b().subtract(o.int32(width, batch), read.lengths());
+            Value next = o.plus(
+                    o.b().subtract(
+                                    o.iota(ElementType.I32, 1, batch, width),
+                                    o.broadcast(first, new long[] {batch, width}, 0)),
+                    1);
+            Value given = o.takeAlongRows(started(o, prefix), o.b().clamp(o.int32(0), next, o.int32(width - 1)));
+            Value targets = o.padColumns(given, shape[1]);
+            Value x = read.activations();
+            x = o.b().pad(
+                            x,
+                            o.scalar(x.tensorType().element(), 0),
+                            new long[] {0, 0, 0},
+                            new long[] {0, shape[1] - width, 0},
+                            new long[] {0, 0, 0});
+            Value activations = x;
+            Value zero = o.scalar(ElementType.I32, 0);
+            Record empty = Record.empty(o, options, batch, shape[1]);
+            List<Value> start = new ArrayList<>(List.of(zero));
+            start.addAll(empty.tensors().subList(1, empty.tensors().size()));
+            List<Value> end = o.loop(
+                    start, (c, it) -> c.compare(it.get(0), c.int32(shape[1]), ComparisonDirection.LT), (c, it) -> {
+                        Value column = it.get(0);
+                        Value some = c.b().dynamicSlice(activations, List.of(zero, column, zero), new long[] {
+                            batch, columns, config.width()
+                        });
+                        Value logits = decoding.logits(c, c.b().reshape(some, batch * columns, config.width()));
+                        Value logProbabilities = c.logSoftmax(logits);
+                        Value target = c.b().dynamicSlice(targets, List.of(zero, column), new long[] {batch, columns});
+                        Value score = c.pick(logProbabilities, c.b().reshape(target, batch * columns));
+                        List<Value> carried = new ArrayList<>();
+                        carried.add(c.plus(column, columns));
+                        carried.add(c.b().dynamicUpdateSlice(
+                                        it.get(1), c.b().reshape(score, batch, columns), List.of(zero, column)));
+                        if (options.topLogProbs() > 0) {
+                            List<Value> best = c.b().chlo().topK(logProbabilities, options.topLogProbs());
+                            long[] block = {batch, columns, options.topLogProbs()};
+                            carried.add(c.b().dynamicUpdateSlice(
+                                            it.get(2), c.b().reshape(best.get(1), block), List.of(zero, column, zero)));
+                            carried.add(c.b().dynamicUpdateSlice(
+                                            it.get(3), c.b().reshape(best.get(0), block), List.of(zero, column, zero)));
+                        }
+                        return carried;
+                    });
+            // Back to the left: token j's score stands one column before it.
+            Value token = o.iota(ElementType.I32, 1, batch, width);
+            Value column = o.maximum(o.plus(o.add(token, o.broadcast(first, new long[] {batch, width}, 0)), -1), 0);
+            Value inside = o.b().and(
+                            o.compare(token, o.splat(0, token), ComparisonDirection.GT),
+                            o.compare(
+                                    token,
+                                    o.broadcast(read.lengths(), new long[] {batch, width}, 0),
+                                    ComparisonDirection.LT));
+            List<Value> results = new ArrayList<>();
+            for (int i = 1; i < end.size(); i++) {
+                Value moved = o.takeAlongRows(end.get(i), o.b().minimum(column, o.int32(width - 1, batch, width)));
+                Value outside = o.splat(i == 2 ? options.padId() : 0, moved);
+                results.add(o.b().select(o.broadcast(inside, o.shape(moved), 0, 1), moved, outside));
+            }
+            if (options.topLogProbs() > 0) {
+                return List.of(results.get(0), results.get(1), results.get(2));
+            }
+            return results;
+        });
+    }
+
+    private static long roundUp(long value, long step) {
+        return (value + step - 1) / step * step;
+    }
+
+    private void promptArguments() {
+        keyArgument();
+        program.argument(PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
+        controlArguments();
+    }
+
+    private void keyArgument() {
+        program.argument(KEY, prng.keyType(), PartitionSpec.replicated(), true);
+    }
+
+    private void controlArguments() {
+        for (Control control : options.controls()) {
+            program.argument(
+                    control.path(),
+                    TensorType.of(control.element(), control.shape(batch, config.vocabulary(), options)),
+                    rows,
+                    false);
         }
     }
 
     private void keyResult() {
-        program.result("new_key", TensorType.of(ElementType.UI32, 4), PartitionSpec.replicated());
+        program.result("new_key", prng.keyType(), PartitionSpec.replicated());
     }
 
-    private void cacheResults() {
-        LayerStack layers = layers(Values.of(Map.of()));
-        TensorType type = TensorType.of(form.cache(), layers.cacheShape(batch, options.maxLength()));
-        for (int i = 0; i < layers.cacheTensors(); i++) {
-            program.result("cache/" + i, type, cacheSpec(layers));
+    /** The likeliest tokens, if they are asked for, with these dimensions in front. */
+    private void topResults(long... outer) {
+        if (options.topLogProbs() > 0) {
+            long[] shape = java.util.Arrays.copyOf(outer, outer.length + 1);
+            shape[outer.length] = options.topLogProbs();
+            program.result("top_tokens", TensorType.of(ElementType.I32, shape), rows);
+            program.result("top_log_probs", TensorType.of(ElementType.F32, shape), rows);
         }
     }
 
-    private PartitionSpec cacheSpec(LayerStack layers) {
-        return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
+    private Map<String, TensorType> stateTypes(long count) {
+        return Sampler.state(options, config.vocabulary(), count);
     }
 
-    private LayerStack layers(ModelWeights weights) {
-        return new LayerStack(config, form, new DecoderEmitter(config, form), weights);
+    private void stateArguments(String prefix, long count, boolean donated) {
+        stateTypes(count).forEach((name, type) -> program.argument(prefix + STATE + name, type, rows, donated));
+        for (int i = 0; i < layers().cacheTensors(); i++) {
+            program.argument(prefix + CACHE + i, cacheType(count), cacheSpec(count), donated);
+        }
     }
 
-    private Decoding decoding(Ops o, ModelWeights weights) {
-        PartitionSpec spec = cacheSpec(layers(weights));
+    private void stateResults() {
+        stateTypes(batch).forEach((name, type) -> program.result(STATE + name, type, rows));
+        for (int i = 0; i < layers().cacheTensors(); i++) {
+            program.result(CACHE + i, cacheType(batch), cacheSpec(batch));
+        }
+    }
+
+    private TensorType cacheType(long count) {
+        return TensorType.of(form.cache(), layers().cacheShape(count, options.maxLength()));
+    }
+
+    private PartitionSpec cacheSpec(long count) {
+        LayerStack layers = layers();
+        return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(count, options.maxLength()));
+    }
+
+    private LayerStack layers() {
+        Values none = Values.of(Map.of());
+        return new LayerStack(config, form, new DecoderEmitter(config, form), none);
+    }
+
+    private Decoding decoding(Ops o, ModelWeights weights, long count) {
+        PartitionSpec spec = cacheSpec(count);
         return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, spec));
+    }
+
+    /** A sampler with the controls of a program, each row's repeated for its decodes. */
+    private Sampler sampler(Ops o, Values inputs, long filled) {
+        Map<String, Value> controls = new LinkedHashMap<>();
+        for (Control control : options.controls()) {
+            Value given = fill(o, inputs.get(control.path()), filled, 0);
+            controls.put(control.path(), Rows.repeat(o, given, 0, options.numDecodes()));
+        }
+        return new Sampler(options, config.vocabulary(), Values.of(controls));
+    }
+
+    /** Adds rows of one value until there are {@code count}. */
+    private static Value fill(Ops o, Value x, long count, double value) {
+        long missing = count - o.size(x, 0);
+        if (missing == 0) {
+            return x;
+        }
+        long[] none = new long[o.rank(x)];
+        long[] high = none.clone();
+        high[0] = missing;
+        return o.b().pad(x, o.scalar(x.tensorType().element(), value), none, high, none);
+    }
+
+    /** Spreads rows over the mesh that its argument could not be spread over. */
+    private Value spread(Ops o, Value x, long filled) {
+        return filled == batch ? x : Modules.constrain(o, x, program.batchSpec("batch", 0, o.shape(x)));
+    }
+
+    private static Map<String, Value> named(List<String> names, List<Value> values) {
+        Map<String, Value> named = new LinkedHashMap<>();
+        for (int i = 0; i < names.size(); i++) {
+            named.put(names.get(i), values.get(i));
+        }
+        return named;
     }
 
     private void single(String method) {
@@ -251,8 +542,8 @@ public final class Lowerer {
         }
     }
 
-    /** The prompts as they were read: an empty one is the start token. */
-    private Value starts(Ops o, Value prompts) {
+    /** The prompts as they are read: an empty one is the start token. */
+    private Value started(Ops o, Value prompts) {
         long[] shape = o.shape(prompts);
         Value pad = o.compare(prompts, o.int32(options.padId(), shape), ComparisonDirection.EQ);
         return o.b().select(pad, o.int32(options.startId(), shape), prompts);

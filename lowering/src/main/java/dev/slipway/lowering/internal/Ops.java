@@ -266,16 +266,20 @@ record Ops(OpBuilder b) {
                 });
     }
 
-    /** {@code x[row, columns[row, j]]} for a matrix and {@code i32} columns. */
+    /** {@code x[row, columns[row, j], ...]} for {@code x [rows, from, ...]} and {@code i32} columns {@code [rows, to]}. */
     Value takeAlongRows(Value x, Value columns) {
         long[] shape = shape(columns);
+        long[] sizes = shape(x);
+        sizes[0] = 1;
+        sizes[1] = 1;
         Value row = iota(ElementType.I32, 0, shape[0], shape[1], 1);
         Value column = b.reshape(columns, shape[0], shape[1], 1);
         return b.gather(
                 x,
                 b.concatenate(2, row, column),
-                GatherDimensionNumbers.of(new long[] {}, new long[] {0, 1}, new long[] {0, 1}, 2),
-                new long[] {1, 1});
+                GatherDimensionNumbers.of(
+                        LongStream.range(2, sizes.length).toArray(), new long[] {0, 1}, new long[] {0, 1}, 2),
+                sizes);
     }
 
     /** {@code x[..., index[...]]} over the last dimension, by comparing: no gather, so it stays sharded as it is. */

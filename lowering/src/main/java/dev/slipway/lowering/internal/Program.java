@@ -54,6 +54,28 @@ final class Program {
         this.parameters = arguments.size();
     }
 
+    /** A program without parameters. */
+    Program withoutParameters() {
+        return new Program(this);
+    }
+
+    private Program(Program from) {
+        this.config = from.config;
+        this.form = from.form;
+        this.mesh = from.mesh;
+        this.rules = from.rules;
+        this.layout = from.layout;
+        this.axes.putAll(from.axes);
+        this.parameters = 0;
+    }
+
+    /** How many parts the batch is cut into where it divides. */
+    long batchParts() {
+        return rules.batch().stream()
+                .mapToLong(axis -> axes.getOrDefault(axis, 1))
+                .reduce(1, (a, b) -> a * b);
+    }
+
     private void addParameters() {
         for (Weight weight : Parameters.outside(config).values()) {
             addWeight(weight.name(), weight, List.of());

@@ -64,7 +64,7 @@ final class Reference {
     /** The steps of decoding, with pads read as tokens, as AXLearn does. */
     Decoding decoding(Ops o, ModelWeights weights, int padId) {
         DecodeOptions options =
-                DecodeOptions.greedy((int) width).withPadId(padId).withStartId(padId);
+                DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(padId));
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));

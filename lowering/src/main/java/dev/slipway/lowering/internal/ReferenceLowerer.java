@@ -94,7 +94,7 @@ public final class ReferenceLowerer {
             Value prefix = inputs.get(Reference.PREFIX);
             Decoding decoding = reference.decoding(o, weights, padId);
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
-            Value modified = behaviour.modify(o, o.logSoftmax(read.logits()));
+            Value modified = behaviour.modify(o, o.logSoftmax(decoding.lastLogits(o, read)));
             Value firstToken = prng.categorical(o, keys.get(0), modified);
             Value firstScore = o.pick(modified, firstToken);
 
@@ -127,7 +127,7 @@ public final class ReferenceLowerer {
                         Value step = it.get(0);
                         Value stopped = it.get(2);
                         List<Value> fed =
-                                decoding.step(c, step, width, lengths, it.get(1), it.subList(fixed, it.size()));
+                                decoding.stepBehind(c, step, width, lengths, it.get(1), it.subList(fixed, it.size()));
                         Value logits = c.b().reshape(fed.getFirst(), batch, decodes, config.vocabulary());
                         Value stepModified = behaviour.modify(c, c.logSoftmax(logits));
                         List<Value> split = prng.split(c, it.get(3), 2);

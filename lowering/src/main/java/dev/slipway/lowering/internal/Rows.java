@@ -4,6 +4,8 @@ package dev.slipway.lowering.internal;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -34,10 +36,14 @@ final class Rows {
         return o.b().select(ended, o.splat(otherwise, values), values);
     }
 
-    /** Writes {@code column [rows]} into {@code buffer [rows, columns]}. */
+    /** Writes {@code column [rows, ...]} into {@code buffer [rows, columns, ...]}. */
     static Value writeColumn(Ops o, Value buffer, Value column, Value at) {
         Value zero = o.scalar(ElementType.I32, 0);
-        return o.b().dynamicUpdateSlice(buffer, o.b().reshape(column, o.size(column, 0), 1), List.of(zero, at));
+        long[] one = o.shape(buffer);
+        one[1] = 1;
+        List<Value> starts = new ArrayList<>(Collections.nCopies(one.length, zero));
+        starts.set(1, at);
+        return o.b().dynamicUpdateSlice(buffer, o.b().reshape(column, one), starts);
     }
 
     /**
@@ -45,12 +51,12 @@ final class Rows {
      *
      * @param prompts {@code [rows, width]}, null to leave 0 on the prompts
      * @param lengths of the prompts, {@code i32[rows]}
-     * @param generated {@code [rows, columns]}, the first generated token in column 0
+     * @param generated {@code [rows, columns, ...]}, the first generated token in column 0
      * @param cut how many tokens at the beginning of each row are left out
-     * @return {@code [rows, columns]}
+     * @return as {@code generated}
      */
     static Value behindPrompts(Ops o, @Nullable Value prompts, Value lengths, Value generated, int cut) {
-        long[] shape = o.shape(generated);
+        long[] shape = {o.size(generated, 0), o.size(generated, 1)};
         Value token = o.plus(o.iota(ElementType.I32, 1, shape), cut);
         Value length = o.broadcast(lengths, shape, 0);
         Value moved = o.takeAlongRows(generated, o.maximum(o.b().subtract(token, length), 0));
@@ -58,7 +64,7 @@ final class Rows {
         Value prompt = prompts == null
                 ? o.splat(0, generated)
                 : o.padColumns(o.sliceAxis(prompts, 1, cut, o.size(prompts, 1)), shape[1]);
-        return o.b().select(inPrompt, prompt, moved);
+        return o.b().select(o.broadcast(inPrompt, o.shape(generated), 0, 1), prompt, moved);
     }
 
     /**

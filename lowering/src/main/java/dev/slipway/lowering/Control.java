@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering;
+
+import dev.slipway.stablehlo.ElementType;
+
+/**
+ * Something that each row of a batch can be told when the program runs, so that changing it compiles nothing: an input
+ * {@code input_batch/NAME} whose first dimension is the batch. A program takes those of its {@link DecodeOptions} only,
+ * since each costs a little in every step.
+ *
+ * <p>They act on the logits in this order: penalties, bias, allowed tokens, minimum length, temperature, top-k, top-p,
+ * min-p, typical-p; each filter sees the distribution that those before it left. Scores are log-probabilities of the
+ * model before any of them.
+ */
+public enum Control {
+    /**
+     * Divisor of the logits, {@code f32[batch]}; the next token is then drawn rather than chosen. 0 makes a row greedy.
+     */
+    TEMPERATURE(ElementType.F32, 1),
+    /** Keeps the {@code k} likeliest tokens and their equals, {@code i32[batch]}; 0 or less keeps all. */
+    TOP_K(ElementType.I32, 1),
+    /**
+     * Keeps the likeliest tokens that together have a probability of at least {@code p}, and their equals, {@code
+     * f32[batch]}; 1 keeps all.
+     */
+    TOP_P(ElementType.F32, 1),
+    /** Keeps tokens with at least this share of the likeliest one's probability, {@code f32[batch]}; 0 keeps all. */
+    MIN_P(ElementType.F32, 1),
+    /**
+     * Keeps the tokens whose surprise is nearest to the entropy and that together have at least this probability, {@code
+     * f32[batch]}; 1 keeps all. Source: Meister et al., Locally Typical Sampling.
+     */
+    TYPICAL_P(ElementType.F32, 1),
+    /**
+     * Logits of tokens in the prompt or generated are divided by it where positive and multiplied where negative, {@code
+     * f32[batch]}; 1 does nothing. Source: Keskar et al., CTRL.
+     */
+    REPETITION_PENALTY(ElementType.F32, 1),
+    /** Taken from the logits of tokens that were generated, {@code f32[batch]}; 0 does nothing. */
+    PRESENCE_PENALTY(ElementType.F32, 1),
+    /** Taken from a token's logit once for each time it was generated, {@code f32[batch]}; 0 does nothing. */
+    FREQUENCY_PENALTY(ElementType.F32, 1),
+    /** Added to the logits, {@code f32[batch, vocabulary]}. */
+    LOGIT_BIAS(ElementType.F32, 2),
+    /** The only tokens that may come next, {@code i1[batch, vocabulary]}. */
+    ALLOWED_TOKENS(ElementType.I1, 2),
+    /**
+     * Sequences of tokens that end a row when it has generated them, {@code i32[batch, count, window]} with {@link
+     * DecodeOptions.StopSpace}; shorter ones have -1 in front, and -1 throughout is none. What is in the prompt does not
+     * count.
+     */
+    STOP_SEQUENCES(ElementType.I32, 3),
+    /** No row ends at a stop token or sequence before it has generated so many tokens, {@code i32[batch]}. */
+    MIN_LENGTH(ElementType.I32, 1),
+    /** Rows end when they have generated so many tokens, {@code i32[batch]}. */
+    MAX_LENGTH(ElementType.I32, 1);
+
+    private final ElementType element;
+    private final int rank;
+
+    Control(ElementType element, int rank) {
+        this.element = element;
+        this.rank = rank;
+    }
+
+    /** The path of the input, e.g. {@code input_batch/top_k}. */
+    public String path() {
+        return "input_batch/" + name().toLowerCase(java.util.Locale.ROOT);
+    }
+
+    /** Element type of the input. */
+    public ElementType element() {
+        return element;
+    }
+
+    /** Shape of the input for a batch. */
+    public long[] shape(long batch, int vocabulary, DecodeOptions options) {
+        return switch (rank) {
+            case 1 -> new long[] {batch};
+            case 2 -> new long[] {batch, vocabulary};
+            default ->
+                new long[] {
+                    batch, options.stopSpace().count(), options.stopSpace().window()
+                };
+        };
+    }
+}
