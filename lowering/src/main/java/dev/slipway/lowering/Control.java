@@ -16,56 +16,56 @@ public enum Control {
     /**
      * Divisor of the logits, {@code f32[batch]}; the next token is then drawn rather than chosen. 0 makes a row greedy.
      */
-    TEMPERATURE(Number.FLOAT, 1),
+    TEMPERATURE(Kind.FLOAT, 1),
     /** Keeps the {@code k} likeliest tokens and their equals, {@code i32[batch]}; 0 or less keeps all. */
-    TOP_K(Number.WHOLE, 1),
+    TOP_K(Kind.WHOLE, 1),
     /**
      * Keeps the likeliest tokens that together have a probability of at least {@code p}, and their equals, {@code
      * f32[batch]}; 1 keeps all.
      */
-    TOP_P(Number.FLOAT, 1),
+    TOP_P(Kind.FLOAT, 1),
     /** Keeps tokens with at least this share of the likeliest one's probability, {@code f32[batch]}; 0 keeps all. */
-    MIN_P(Number.FLOAT, 1),
+    MIN_P(Kind.FLOAT, 1),
     /**
      * Keeps the tokens whose surprise is nearest to the entropy and that together have at least this probability, {@code
      * f32[batch]}; 1 keeps all. Source: Meister et al., Locally Typical Sampling.
      */
-    TYPICAL_P(Number.FLOAT, 1),
+    TYPICAL_P(Kind.FLOAT, 1),
     /**
      * Logits of tokens in the prompt or generated are divided by it where positive and multiplied where negative, {@code
      * f32[batch]}; 1 does nothing. Source: Keskar et al., CTRL.
      */
-    REPETITION_PENALTY(Number.FLOAT, 1),
+    REPETITION_PENALTY(Kind.FLOAT, 1),
     /** Taken from the logits of tokens that were generated, {@code f32[batch]}; 0 does nothing. */
-    PRESENCE_PENALTY(Number.FLOAT, 1),
+    PRESENCE_PENALTY(Kind.FLOAT, 1),
     /** Taken from a token's logit once for each time it was generated, {@code f32[batch]}; 0 does nothing. */
-    FREQUENCY_PENALTY(Number.FLOAT, 1),
+    FREQUENCY_PENALTY(Kind.FLOAT, 1),
     /** Added to the logits, {@code f32[batch, vocabulary]}. */
-    LOGIT_BIAS(Number.FLOAT, 2),
+    LOGIT_BIAS(Kind.FLOAT, 2),
     /** The only tokens that may come next, {@code i1[batch, vocabulary]}. */
-    ALLOWED_TOKENS(Number.FLAG, 2),
+    ALLOWED_TOKENS(Kind.FLAG, 2),
     /**
      * Sequences of tokens that end a row when it has generated them, {@code i32[batch, count, window]} with {@link
      * DecodeOptions.StopSpace}; shorter ones have -1 in front, and -1 throughout is none. What is in the prompt does not
      * count.
      */
-    STOP_SEQUENCES(Number.WHOLE, 3),
+    STOP_SEQUENCES(Kind.WHOLE, 3),
     /** No row ends at a stop token or sequence before it has generated so many tokens, {@code i32[batch]}. */
-    MIN_LENGTH(Number.WHOLE, 1),
+    MIN_LENGTH(Kind.WHOLE, 1),
     /** Rows end when they have generated so many tokens, {@code i32[batch]}. */
-    MAX_LENGTH(Number.WHOLE, 1);
+    MAX_LENGTH(Kind.WHOLE, 1);
 
-    private enum Number {
+    private enum Kind {
         FLOAT,
         WHOLE,
         FLAG
     }
 
-    private final Number number;
+    private final Kind kind;
     private final int rank;
 
-    Control(Number number, int rank) {
-        this.number = number;
+    Control(Kind kind, int rank) {
+        this.kind = kind;
         this.rank = rank;
     }
 
@@ -76,7 +76,7 @@ public enum Control {
 
     /** Element type of the input. */
     public ElementType element() {
-        return switch (number) {
+        return switch (kind) {
             case FLOAT -> ElementType.F32;
             case WHOLE -> ElementType.I32;
             case FLAG -> ElementType.I1;
