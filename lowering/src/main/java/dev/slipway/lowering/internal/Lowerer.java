@@ -120,18 +120,19 @@ public final class Lowerer {
             }
             Value zero = o.scalar(ElementType.I32, 0);
             Sampler.Choice first = sampler.choose(o, logits, inputs.get(KEY), begin);
-            Record record = Record.empty(o, options, filled * decodes, length).put(o, sampler, begin, first, zero);
+            Transcript transcript =
+                    Transcript.empty(o, options, filled * decodes, length).put(o, sampler, begin, first, zero);
             Map<String, Value> state = sampler.next(o, begin, first);
             List<String> names = List.copyOf(state.keySet());
             int done = 2 + names.indexOf(Sampler.DONE);
             int recordAt = 2 + names.size();
-            int cacheAt = recordAt + record.tensors().size();
+            int cacheAt = recordAt + transcript.tensors().size();
 
             List<Value> start = new ArrayList<>();
             start.add(zero);
             start.add(first.key());
             start.addAll(state.values());
-            start.addAll(record.tensors());
+            start.addAll(transcript.tensors());
             start.addAll(cache);
             List<Value> end = o.loop(start, (c, it) -> c.any(c.b().not(it.get(done)), 0), (c, it) -> {
                 Map<String, Value> before = named(names, it.subList(2, recordAt));
@@ -147,7 +148,7 @@ public final class Lowerer {
                 carried.add(step);
                 carried.add(choice.key());
                 carried.addAll(sampler.next(c, before, choice).values());
-                carried.addAll(new Record(it.subList(recordAt, cacheAt))
+                carried.addAll(new Transcript(it.subList(recordAt, cacheAt))
                         .put(c, sampler, before, choice, step)
                         .tensors());
                 carried.addAll(fed.subList(1, fed.size()));
@@ -169,8 +170,8 @@ public final class Lowerer {
     }
 
     /** What rows have got, a column for each token: tokens, scores, and with them the likeliest tokens and theirs. */
-    private record Record(List<Value> tensors) {
-        static Record empty(Ops o, DecodeOptions options, long rows, long columns) {
+    private record Transcript(List<Value> tensors) {
+        static Transcript empty(Ops o, DecodeOptions options, long rows, long columns) {
             List<Value> tensors = new ArrayList<>();
             tensors.add(o.int32(options.padId(), rows, columns));
             tensors.add(o.zeros(ElementType.F32, rows, columns));
@@ -178,11 +179,11 @@ public final class Lowerer {
                 tensors.add(o.int32(options.padId(), rows, columns, options.topLogProbs()));
                 tensors.add(o.zeros(ElementType.F32, rows, columns, options.topLogProbs()));
             }
-            return new Record(tensors);
+            return new Transcript(tensors);
         }
 
         /** This record with what a choice gave, in a column. */
-        Record put(Ops o, Sampler sampler, Map<String, Value> before, Sampler.Choice choice, Value column) {
+        Transcript put(Ops o, Sampler sampler, Map<String, Value> before, Sampler.Choice choice, Value column) {
             List<Value> all = new ArrayList<>();
             all.add(Rows.writeColumn(o, tensors.get(0), sampler.token(o, before, choice), column));
             all.add(Rows.writeColumn(o, tensors.get(1), sampler.score(o, before, choice), column));
@@ -190,7 +191,7 @@ public final class Lowerer {
                 all.add(Rows.writeColumn(o, tensors.get(2), choice.topTokens(), column));
                 all.add(Rows.writeColumn(o, tensors.get(3), choice.topScores(), column));
             }
-            return new Record(all);
+            return new Transcript(all);
         }
     }
 
@@ -244,7 +245,7 @@ public final class Lowerer {
             Sampler sampler = sampler(o, inputs, batch);
             List<String> names = List.copyOf(stateTypes(batch).keySet());
             int recordAt = 3 + names.size();
-            Record empty = Record.empty(o, options, batch, steps);
+            Transcript empty = Transcript.empty(o, options, batch, steps);
             int cacheAt = recordAt + empty.tensors().size();
             List<Value> start = new ArrayList<>();
             start.add(o.scalar(ElementType.I32, 0));
@@ -269,7 +270,7 @@ public final class Lowerer {
                 carried.add(choice.key());
                 carried.add(c.b().remainder(c.plus(it.get(2), 1), c.int32(options.maxLength())));
                 carried.addAll(sampler.next(c, before, choice).values());
-                carried.addAll(new Record(it.subList(recordAt, cacheAt))
+                carried.addAll(new Transcript(it.subList(recordAt, cacheAt))
                         .put(c, sampler, before, choice, it.get(0))
                         .tensors());
                 carried.addAll(fed.subList(1, fed.size()));
@@ -376,7 +377,7 @@ public final class Lowerer {
                             new long[] {0, 0, 0});
             Value activations = x;
             Value zero = o.scalar(ElementType.I32, 0);
-            Record empty = Record.empty(o, options, batch, shape[1]);
+            Transcript empty = Transcript.empty(o, options, batch, shape[1]);
             List<Value> start = new ArrayList<>(List.of(zero));
             start.addAll(empty.tensors().subList(1, empty.tensors().size()));
             List<Value> end = o.loop(
