@@ -168,7 +168,7 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     /** Tokens of a batch as they come. */
-    public final class TokenStream implements AutoCloseable {
+    public static final class TokenStream implements AutoCloseable {
         private final LoadedProgram program;
         private final float[] logits;
         private final double prefillSeconds;
