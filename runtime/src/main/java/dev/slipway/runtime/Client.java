@@ -350,6 +350,54 @@ public final class Client implements AutoCloseable {
         });
     }
 
+    /**
+     * Puts an array that lies on the host in another order or with gaps, by a copy.
+     *
+     * @param byteStrides for each dimension the bytes from one element to the next, none below 0
+     * @throws UsageException.BadArgument if the strides lead out of {@code data}, or are not one for each dimension
+     */
+    public Buffer put(MemorySegment data, TensorType type, Memory memory, long[] byteStrides) {
+        int rank = type.dimensions().size();
+        long end = type.elements() == 0 ? 0 : type.element().hostBytes();
+        for (int d = 0; d < Math.min(rank, byteStrides.length) && end > 0; d++) {
+            end = byteStrides[d] < 0
+                    ? Long.MAX_VALUE
+                    : Math.addExact(end, (type.dimensions().get(d) - 1) * byteStrides[d]);
+            if (end > data.byteSize()) {
+                break;
+            }
+        }
+        if (byteStrides.length != rank || end > data.byteSize()) {
+            throw new UsageException.BadArgument(
+                    "the strides " + Arrays.toString(byteStrides) + " for " + type + " lead out of the "
+                            + data.byteSize() + " bytes given: one for each dimension, none below 0, is needed");
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment dense = arena.allocate(Math.max(1, type.hostBytes()), 64);
+            gather(data, dense, type, byteStrides);
+            return put(dense, type, memory, HostSemantics.COPY);
+        }
+    }
+
+    /** Copies element by element, the last dimension in runs where it is dense. */
+    private static void gather(MemorySegment from, MemorySegment to, TensorType type, long[] strides) {
+        int rank = strides.length;
+        long bytes = type.element().hostBytes();
+        long run = rank > 0 && strides[rank - 1] == bytes ? type.dimensions().getLast() : 1;
+        int outer = run == 1 ? rank : rank - 1;
+        long count = run == 0 ? 0 : type.elements() / run;
+        for (long i = 0; i < count; i++) {
+            long rest = i;
+            long at = 0;
+            for (int d = outer - 1; d >= 0; d--) {
+                long size = type.dimensions().get(d);
+                at += rest % size * strides[d];
+                rest /= size;
+            }
+            MemorySegment.copy(from, at, to, i * run * bytes, run * bytes);
+        }
+    }
+
     static MemorySegment dimensions(Scratch scratch, TensorType type) {
         return scratch.allocateFrom(
                 ValueLayout.JAVA_LONG,

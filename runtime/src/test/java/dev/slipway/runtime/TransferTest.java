@@ -125,6 +125,27 @@ class TransferTest {
     }
 
     @Example
+    void anArrayThatLiesInAnotherOrderIsPutByItsStrides() {
+        // Column by column: element [row, column] at 4 * row + 8 * column.
+        MemorySegment columns = MemorySegment.ofArray(new int[] {1, 4, 2, 5, 3, 6});
+        try (Buffer buffer = client.put(
+                        columns,
+                        TensorType.of(ElementType.S32, 2, 3),
+                        client.device(0).defaultMemory(),
+                        new long[] {4, 8});
+                Arena arena = Arena.ofConfined()) {
+            assertThat(buffer.toHost(arena).toArray(ValueLayout.JAVA_INT)).containsExactly(1, 2, 3, 4, 5, 6);
+        }
+        assertThatThrownBy(() -> client.put(
+                        columns,
+                        TensorType.of(ElementType.S32, 2, 3),
+                        client.device(0).defaultMemory(),
+                        new long[] {4, 12}))
+                .isInstanceOf(UsageException.BadArgument.class)
+                .hasMessageContaining("24 bytes");
+    }
+
+    @Example
     void aBufferGoesOutByDlPackAndComesBackWithoutACopy() throws Exception {
         TensorType type = TensorType.of(ElementType.BF16, 2, 3);
         Buffer original = client.put(MemorySegment.ofArray(new short[] {1, 2, 3, 4, 5, 6}), type, client.device(0));
