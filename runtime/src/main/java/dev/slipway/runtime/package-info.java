@@ -25,6 +25,20 @@
  * <p>For a machine that is not there, {@link dev.slipway.runtime.Plugin#topology} describes it and
  * {@link dev.slipway.runtime.PluginTopology#compile} compiles for it.
  *
+ * <h2>What there is</h2>
+ *
+ * <ul>
+ *   <li>{@link dev.slipway.runtime.Plugins} finds, fetches and loads plugins; {@link dev.slipway.runtime.Conformance} tries them.
+ *   <li>{@link dev.slipway.runtime.Client} has devices, puts arrays and compiles; {@link dev.slipway.runtime.LoadedExecutable}
+ *       runs, on all its devices at once; {@link dev.slipway.runtime.Dispatch} runs again and again without allocating.
+ *   <li>{@link dev.slipway.runtime.HostTransfer} sends arrays piece by piece, {@link dev.slipway.runtime.ShardedArrays} cuts them
+ *       over meshes, {@link dev.slipway.runtime.DlPack} shares them with other libraries.
+ *   <li>{@link dev.slipway.runtime.FfiHandler} is a custom call in Java, {@link dev.slipway.runtime.HostChannel} the host's end of
+ *       {@code send} and {@code recv}.
+ *   <li>{@link dev.slipway.runtime.SerializedExecutable} keeps what was compiled, and refuses what was damaged or is foreign.
+ *   <li>{@link dev.slipway.runtime.KeyValueStore} is how the processes of one job find each other.
+ * </ul>
+ *
  * <h2>Lifetimes</h2>
  *
  * <table>
@@ -38,6 +52,9 @@
  * <tr><td>{@code LoadedExecutable}, with its {@code Executable}<td>its maker<td>it is closed and no run is being started
  * <tr><td>{@code Buffer}<td>its maker, also when it was donated<td>it is closed and no call uses it
  * <tr><td>{@code Buffer.View}<td>its maker<td>it is closed
+ * <tr><td>{@code Dispatch}<td>its maker<td>it is closed; the arguments it was given are in use until then
+ * <tr><td>{@code HostTransfer}, {@code Promise}, {@code ExecuteContext}<td>its maker<td>it is closed
+ * <tr><td>handlers of custom calls and channels<td>nobody<td>the process ends
  * </table>
  *
  * <p>A call counts as a use, so one thread may close what another is using: the C object goes with the last use. Use after close,
