@@ -111,6 +111,27 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     /**
+     * Compiles {@code sample_decode} for these prompts and runs it.
+     *
+     * @param prompts token ids of each row
+     * @param width the prefix's width; at least as long as the longest prompt
+     * @param controls what the options let rows be told, the first dimension the rows
+     * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
+     * @return the results by path, see {@link dev.slipway.lowering.DecodePrograms}
+     * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
+     */
+    public Map<String, HostArray> sampleDecode(
+            int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
+        Map<String, HostArray> inputs = new HashMap<>();
+        inputs.put(KEY, HostArray.of(key, key.length));
+        inputs.put(PREFIX, prefix(prompts, width));
+        controls.forEach((control, array) -> inputs.put(control.path(), array));
+        try (LoadedProgram program = load(InputBatchSpec.prefix(prompts.length, width), SAMPLE_DECODE)) {
+            return program.run(inputs);
+        }
+    }
+
+    /**
      * Reads prompts, and gives a stream of tokens that is advanced call by call.
      *
      * @param prompts token ids of each row

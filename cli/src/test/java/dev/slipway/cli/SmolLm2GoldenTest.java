@@ -9,11 +9,14 @@ import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.RandomSource;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.topology.Topologies;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -52,8 +55,7 @@ class SmolLm2GoldenTest {
         List<List<Integer>> rows = new ArrayList<>();
         float[] logits;
         try (DecodeSession session = DecodeSession.open(plugins, runner, Topologies.resolve("cpu"), model::read)) {
-            DecodeSession.TokenStream stream =
-                    session.stream(prompts, WIDTH, new float[prompts.length], Generation.key(0));
+            DecodeSession.TokenStream stream = session.stream(prompts, WIDTH, Map.of(), RandomSource.RBG.key(0));
             logits = stream.logits();
             int[] tokens = stream.tokens();
             for (int token : tokens) {
@@ -134,9 +136,13 @@ class SmolLm2GoldenTest {
         InferenceRunner runner = InferenceRunner.of(model.config(), options).withMesh(mesh);
         PluginLocator locator = plugins;
         try (DecodeSession session = DecodeSession.open(locator, runner, Topologies.resolve(machine), model::read)) {
-            DecodeSession.Decoded decoded =
-                    session.sampleDecode(prompts, 8, new float[prompts.length], Generation.key(0));
-            return Arrays.stream(decoded.sequences()).map(rows -> rows[0]).toArray(int[][]::new);
+            int[] flat = session.sampleDecode(prompts, 8, Map.of(), RandomSource.RBG.key(0))
+                    .get("sequences")
+                    .ints();
+            int width = flat.length / prompts.length;
+            return IntStream.range(0, prompts.length)
+                    .mapToObj(row -> Arrays.copyOfRange(flat, row * width, (row + 1) * width))
+                    .toArray(int[][]::new);
         }
     }
 

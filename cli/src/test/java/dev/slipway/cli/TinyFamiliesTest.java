@@ -9,11 +9,13 @@ import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
+import dev.slipway.lowering.RandomSource;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topologies;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
@@ -42,8 +44,7 @@ class TinyFamiliesTest {
                     .toArray(int[][]::new);
             try (DecodeSession session =
                     DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), model::read)) {
-                DecodeSession.TokenStream stream =
-                        session.stream(prompts, 40, new float[prompts.length], Generation.key(0));
+                DecodeSession.TokenStream stream = session.stream(prompts, 40, Map.of(), RandomSource.RBG.key(0));
                 List<List<Integer>> rows = new ArrayList<>();
                 for (int token : stream.tokens()) {
                     rows.add(new ArrayList<>(List.of(token)));
