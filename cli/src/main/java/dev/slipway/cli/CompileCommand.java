@@ -12,16 +12,22 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** {@code slipway compile}: a model and a machine's name in, an executable and its figures out. */
 @Command(
@@ -41,6 +47,10 @@ final class CompileCommand implements Callable<Integer> {
             };
         }
     }
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+    private CommandSpec spec;
 
     @Mixin
     private Output output = new Output();
@@ -111,7 +121,10 @@ final class CompileCommand implements Callable<Integer> {
             description = "An option of XLA's or the plugin's; true and false are booleans.")
     private Map<String, String> options = Map.of();
 
-    @Option(names = "--out", paramLabel = "FILE", description = "Write the executable to a file.")
+    @Option(
+            names = "--out",
+            paramLabel = "FILE",
+            description = "Write the executable to a file; with several methods each to FILE.METHOD.")
     private @Nullable Path out;
 
     @Option(names = "--module", paramLabel = "FILE", description = "Write the StableHLO module to a file.")
@@ -119,6 +132,13 @@ final class CompileCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        atLeastOne("--batch", batch);
+        atLeastOne("--prefix", prefix);
+        for (Path file : Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
+            if (!Files.isDirectory(folder(file))) {
+                throw new NoSuchFileException(folder(file).toString()); // before minutes of work, not after
+            }
+        }
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
             Topology machine = meshOptions.topology(target == null ? "cpu" : target);
@@ -130,7 +150,7 @@ final class CompileCommand implements Callable<Integer> {
                         AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
                 if (moduleFile != null) {
                     write(
-                            moduleFile,
+                            ofMethod(moduleFile, method),
                             lowered.program().module().toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
                 }
                 plugins.locate(machine.platform());
@@ -140,7 +160,7 @@ final class CompileCommand implements Callable<Integer> {
                     progress.at("done");
                 }
                 if (out != null) {
-                    write(out, compiled.executable().toBytes());
+                    write(ofMethod(out, method), compiled.executable().toBytes());
                 }
                 reports.put(method, CompiledReport.of(opened.name(), compiled));
             }
@@ -185,10 +205,24 @@ final class CompileCommand implements Callable<Integer> {
         return typed;
     }
 
+    private void atLeastOne(String option, int value) {
+        if (value < 1) {
+            throw new ParameterException(spec.commandLine(), option + " " + value + ": at least 1 was expected");
+        }
+    }
+
+    /** The file of one program: several programs get their names behind the file's. */
+    private Path ofMethod(Path file, String method) {
+        return methods.size() == 1 ? file : file.resolveSibling(file.getFileName() + "." + method);
+    }
+
+    private static Path folder(Path file) {
+        return Objects.requireNonNull(file.toAbsolutePath().getParent(), "a file stands in a folder");
+    }
+
     /** Writes a file whole or not at all. */
     static void write(Path file, byte[] bytes) throws IOException {
-        Path folder = file.toAbsolutePath().getParent();
-        Path temporary = Files.createTempFile(folder, ".slipway", ".part");
+        Path temporary = Files.createTempFile(folder(file), ".slipway", ".part");
         try {
             Files.write(temporary, bytes);
             Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);

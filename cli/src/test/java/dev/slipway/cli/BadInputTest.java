@@ -99,4 +99,15 @@ class BadInputTest {
     void anUnknownCompilerOptionIsNamed() {
         refused(1, "xla_no_such_option", "compile", "--target=v4-8", "--option=xla_no_such_option=1");
     }
+
+    @Test
+    void aBatchOfNothingIsBadUsage() {
+        refused(2, "--batch", "compile", "--target=v4-8", "--batch=-3");
+    }
+
+    @Test
+    void aFileInAFolderThatIsNotThereIsRefusedBeforeTheWork() {
+        Path missing = folder.resolve("missing");
+        refused(1, missing.toString(), "compile", "--target=v4-8", "--out=" + missing.resolve("x"));
+    }
 }
