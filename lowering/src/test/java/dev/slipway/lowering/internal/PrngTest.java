@@ -80,12 +80,18 @@ class PrngTest {
         return one.get("shape").values().stream().mapToLong(JsonNode::longValue).toArray();
     }
 
+    /** How many keys, given as a number or as a shape. */
+    private static int count(JsonNode num) {
+        return num.isNumber()
+                ? num.intValue()
+                : num.values().stream().mapToInt(JsonNode::intValue).reduce(1, (a, b) -> a * b);
+    }
+
     private static Draw draw(JsonNode one) {
         return switch (one.get("op").stringValue()) {
             case "split" ->
                 (prng, o, it) -> {
-                    List<Value> keys =
-                            prng.split(o, it.getFirst(), one.get("num").intValue());
+                    List<Value> keys = prng.split(o, it.getFirst(), count(one.get("num")));
                     return o.b().concatenate(0, keys.toArray(new Value[0]));
                 };
             case "fold_in" ->
@@ -118,7 +124,7 @@ class PrngTest {
                     }
                     f.returns(draw.emit(new Prng(source), new Ops(f), values));
                 }));
-        return client.compile(Program.stablehlo(module.toString()), CompileOptions.of(_ -> {}));
+        return client.compile(Program.stablehlo(module.toString()), CompileOptions.defaults());
     }
 
     /** The result's elements as unsigned numbers. */
