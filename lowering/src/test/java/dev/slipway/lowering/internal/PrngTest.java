@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -165,7 +166,12 @@ class PrngTest {
 
     private static List<Long> words(JsonNode hex) {
         return hex.values().stream()
-                .map(word -> word.isString() ? Long.parseUnsignedLong(word.stringValue(), 16) : word.longValue())
+                .flatMap(word -> switch (word) {
+                    case JsonNode row when row.isArray() -> words(row).stream();
+                    case JsonNode text
+                    when text.isString() -> Stream.of(Long.parseUnsignedLong(text.stringValue(), 16));
+                    default -> Stream.of(word.longValue());
+                })
                 .toList();
     }
 
