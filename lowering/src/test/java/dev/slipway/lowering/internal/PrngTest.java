@@ -110,7 +110,16 @@ class PrngTest {
                 (prng, o, it) ->
                         prng.uniform(o, it.getFirst(), one.get("minval").doubleValue(), shape(one));
             case "gumbel" -> (prng, o, it) -> prng.gumbel(o, it.getFirst(), shape(one));
-            case "categorical" -> (prng, o, it) -> prng.categorical(o, it.getFirst(), it.get(1));
+            case "categorical" ->
+                (prng, o, it) -> {
+                    // Draws of a shape: the logits' rows are its last dimension.
+                    Value logits = it.get(1);
+                    long[] draws = one.path("shape").isArray() ? shape(one) : new long[] {o.size(logits, 0)};
+                    long[] all = java.util.Arrays.copyOf(draws, draws.length + 1);
+                    all[draws.length] = o.size(logits, 1);
+                    Value repeated = o.broadcast(logits, all, draws.length - 1L, draws.length);
+                    return prng.categorical(o, it.getFirst(), repeated);
+                };
             default -> throw new IllegalArgumentException(one.toString());
         };
     }
