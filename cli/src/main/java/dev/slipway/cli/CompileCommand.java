@@ -130,8 +130,16 @@ final class CompileCommand implements Callable<Integer> {
     @Option(names = "--module", paramLabel = "FILE", description = "Write the StableHLO module to a file.")
     private @Nullable Path moduleFile;
 
+    @Option(
+            names = "--lower-only",
+            description = "Stop at the StableHLO module, which --module names a file for; no plugin is needed.")
+    private boolean lowerOnly;
+
     @Override
     public Integer call() throws IOException {
+        if (lowerOnly && moduleFile == null) {
+            throw new ParameterException(spec.commandLine(), "--lower-only needs --module FILE to write to");
+        }
         atLeastOne("--batch", batch);
         atLeastOne("--prefix", prefix);
         for (Path file : Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
@@ -153,6 +161,9 @@ final class CompileCommand implements Callable<Integer> {
                             ofMethod(moduleFile, method),
                             lowered.program().module().toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
                 }
+                if (lowerOnly) {
+                    continue;
+                }
                 plugins.locate(machine.platform());
                 Compiled compiled;
                 try (Progress progress = Progress.begin(output, "compiling " + method + " for " + machine.name())) {
@@ -164,7 +175,7 @@ final class CompileCommand implements Callable<Integer> {
                 }
                 reports.put(method, CompiledReport.of(opened.name(), compiled));
             }
-            if (output.json()) {
+            if (output.json() && !reports.isEmpty()) {
                 output.document(
                         reports.size() == 1 ? reports.values().iterator().next() : reports);
             } else {
@@ -220,8 +231,12 @@ final class CompileCommand implements Callable<Integer> {
         return Objects.requireNonNull(file.toAbsolutePath().getParent(), "a file stands in a folder");
     }
 
-    /** Writes a file whole or not at all. */
+    /** Writes a file whole or not at all; a device or pipe as it is. */
     static void write(Path file, byte[] bytes) throws IOException {
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            Files.write(file, bytes);
+            return;
+        }
         Path temporary = Files.createTempFile(folder(file), ".slipway", ".part");
         try {
             Files.write(temporary, bytes);

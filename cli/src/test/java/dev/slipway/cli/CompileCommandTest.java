@@ -96,4 +96,14 @@ class CompileCommandTest {
         assertThat(run.json().get("error").get("type").asString()).isEqualTo("CompileTimeHbmOom");
         assertThat(run.err()).contains("15.75G");
     }
+
+    @Test
+    void loweringAloneNeedsNoPluginAndWritesTheModule() throws Exception {
+        Path file = folder.resolve("llama.mlir");
+        Slipway run = Slipway.run(
+                "compile", "--model=llama-3-8b", "--target=v5e-16", "--shape=1,16", "--lower-only", "--module=" + file);
+
+        assertThat(run.code()).as(run.err()).isZero();
+        assertThat(Files.readString(file)).startsWith("module @sample_decode").contains("mhlo.num_partitions = 16");
+    }
 }
