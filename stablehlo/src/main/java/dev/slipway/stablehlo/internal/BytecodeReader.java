@@ -299,6 +299,7 @@ public final class BytecodeReader {
                 case "stablehlo" ->
                     isAttribute ? StablehloCodec.readAttribute(in, this) : StablehloCodec.readType(in, this);
                 case "chlo" -> StablehloCodec.readChloAttribute(in, this);
+                case "sdy" -> SdyCodec.readAttribute(in, this);
                 default ->
                     throw in.error("the dialect " + entry.dialect + " has an encoding of its own that is not known");
             };
@@ -532,21 +533,37 @@ public final class BytecodeReader {
         List<AttributeDefinition> sorted = definition.attributes().stream()
                 .sorted(Comparator.comparing(AttributeDefinition::name))
                 .toList();
+        if (!readKnown(bytes, sorted, attrs)) {
+            // An older version of the dialect wrote it, before an attribute with a default was added.
+            bytes = new ByteInput(data, range[0], range[1]);
+            sorted.forEach(attribute -> attrs.remove(attribute.name()));
+            readKnown(bytes, sorted.stream().filter(BytecodeReader::isRequired).toList(), attrs);
+        }
+        segments(definition, bytes, attrs);
+    }
+
+    private static boolean isRequired(AttributeDefinition attribute) {
+        return !attribute.optional()
+                && attribute.defaultValue().isEmpty()
+                && !attribute.kind().equals("Unit");
+    }
+
+    /** Reads attributes until the bytes end; false where a required one is left over then. */
+    private boolean readKnown(ByteInput bytes, List<AttributeDefinition> sorted, Map<String, Object> attrs) {
         for (AttributeDefinition attribute : sorted) {
-            boolean required = !attribute.optional()
-                    && attribute.defaultValue().isEmpty()
-                    && !attribute.kind().equals("Unit");
-            // Attributes that a newer version added are at the end of the alphabet only by chance: stop where bytes
-            // end.
+            boolean required = isRequired(attribute);
             if (bytes.isEmpty()) {
-                break;
+                if (required) {
+                    return false;
+                }
+                continue;
             }
             Object value = required ? attributeObject(bytes) : optionalAttribute(bytes);
             if (value != null) {
                 attrs.put(attribute.name(), value);
             }
         }
-        segments(definition, bytes, attrs);
+        return true;
     }
 
     private void segments(OpDefinition definition, ByteInput bytes, Map<String, Object> attrs) {
