@@ -9,6 +9,8 @@ module dev.slipway.cli {
     requires dev.slipway.aot;
     requires dev.slipway.checkpoint;
     requires dev.slipway.mesh;
+    requires dev.slipway.stablehlo;
+    requires com.fasterxml.jackson.annotation;
     requires com.google.common;
     requires info.picocli;
     requires tools.jackson.databind;

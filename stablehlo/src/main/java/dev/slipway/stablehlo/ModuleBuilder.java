@@ -94,6 +94,23 @@ public final class ModuleBuilder {
         return name;
     }
 
+    /** Adds to a module that there is: its names are taken. */
+    ModuleBuilder(Module existing) {
+        existing.operations().forEach(operation -> {
+            String symbol = Module.symbol(operation);
+            if (symbol != null) {
+                symbols.add(symbol);
+            }
+        });
+    }
+
+    /** What was added. */
+    List<Operation> added() {
+        List<Operation> operations = new ArrayList<>(meshes);
+        operations.addAll(functions);
+        return operations;
+    }
+
     Module finish() {
         List<Operation> operations = new ArrayList<>(meshes);
         operations.addAll(functions);

@@ -88,6 +88,16 @@ public sealed class OpBuilder extends StablehloOps permits FunctionBuilder {
         scope.open = false;
     }
 
+    /** Adds an operation that is known to be good. */
+    void append(Operation operation) {
+        operation.scope = scope;
+        operations.add(operation);
+    }
+
+    Scope scope() {
+        return scope;
+    }
+
     void adopt(BlockArgument argument) {
         argument.scope = scope;
     }
