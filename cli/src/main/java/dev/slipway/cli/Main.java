@@ -19,20 +19,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Main.Version.class,
         header = "Compiles LLM inference programs ahead of time, for machines that are not there.",
-<<<<<<< HEAD
         synopsisSubcommandLabel = "COMMAND")
-=======
-        synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            DemoCommand.class,
-            TargetsCommand.class,
-            MeshCommand.class,
-            CompileCommand.class,
-            GenerateCommand.class,
-            PluginsCommand.class,
-            ModuleCommand.class
-        })
->>>>>>> 82ef73a (Transform modules: walk, inline, clean, compare; slipway module reads, verifies, prints and writes them)
 public final class Main implements Runnable {
     private static final ImmutableMap<String, Supplier<Callable<Integer>>> COMMANDS =
             ImmutableMap.<String, Supplier<Callable<Integer>>>builder()
@@ -42,6 +29,7 @@ public final class Main implements Runnable {
                     .put("compile", CompileCommand::new)
                     .put("generate", GenerateCommand::new)
                     .put("plugins", PluginsCommand::new)
+                    .put("module", ModuleCommand::new)
                     .buildOrThrow();
 
     @Spec

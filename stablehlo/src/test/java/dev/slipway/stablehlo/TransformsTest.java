@@ -118,22 +118,22 @@ class TransformsTest {
         Module module = Module.build(
                 "m",
                 m -> m.function("main", f -> {
-                    Value x = f.argument("x", TensorType.of(ElementType.F32, 4));
-                    Value n = f.argument("n", TensorType.of(ElementType.I32));
-                    f.returns(b -> b.whileLoop(
+                    Value x = f.argument(TensorType.of(ElementType.F32, 4));
+                    Value n = f.argument(TensorType.of(ElementType.I32));
+                    f.returns(f.whileLoop(
                                     List.of(n, x),
-                                    (c, state) -> c.compare(state.get(0), c.fill(0, n), ComparisonDirection.GT),
+                                    (c, state) -> c.compare(state.get(0), c.scalar(ElementType.I32, 0), ComparisonDirection.GT),
                                     (c, state) -> List.of(
-                                            c.subtract(state.get(0), c.fill(1, n)),
+                                            c.subtract(state.get(0), c.scalar(ElementType.I32, 1)),
                                             c.multiply(state.get(1), state.get(1))))
                             .subList(1, 2));
                 }));
 
         Module squared = Transforms.rewrite(
                 module,
-                (b, operation) -> Op.of(operation) instanceof MultiplyOp multiply
+                (b, operation) -> Op.of(operation).orElse(null) instanceof MultiplyOp multiply
                                 && multiply.lhs().equals(multiply.rhs())
-                        ? Optional.of(List.of(b.power(multiply.lhs(), b.fill(2, multiply.lhs()))))
+                        ? Optional.of(List.of(b.power(multiply.lhs(), b.constant(TensorType.of(ElementType.F32, 4), 2))))
                         : Optional.empty());
 
         Verifier.verify(squared);
