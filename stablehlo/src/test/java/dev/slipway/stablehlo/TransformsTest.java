@@ -122,7 +122,8 @@ class TransformsTest {
                     Value n = f.argument(TensorType.of(ElementType.I32));
                     f.returns(f.whileLoop(
                                     List.of(n, x),
-                                    (c, state) -> c.compare(state.get(0), c.scalar(ElementType.I32, 0), ComparisonDirection.GT),
+                                    (c, state) -> c.compare(
+                                            state.get(0), c.scalar(ElementType.I32, 0), ComparisonDirection.GT),
                                     (c, state) -> List.of(
                                             c.subtract(state.get(0), c.scalar(ElementType.I32, 1)),
                                             c.multiply(state.get(1), state.get(1))))
@@ -133,7 +134,8 @@ class TransformsTest {
                 module,
                 (b, operation) -> Op.of(operation).orElse(null) instanceof MultiplyOp multiply
                                 && multiply.lhs().equals(multiply.rhs())
-                        ? Optional.of(List.of(b.power(multiply.lhs(), b.constant(TensorType.of(ElementType.F32, 4), 2))))
+                        ? Optional.of(List.of(
+                                b.power(multiply.lhs(), b.constant(TensorType.of(ElementType.F32, 4), 2))))
                         : Optional.empty());
 
         Verifier.verify(squared);
