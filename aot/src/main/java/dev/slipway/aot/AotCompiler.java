@@ -7,6 +7,7 @@ import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.CompileOptions;
 import dev.slipway.topology.Accelerator;
+import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.nio.charset.StandardCharsets;
@@ -131,7 +132,10 @@ public final class AotCompiler {
         byte[] module = lowered.program().module().toString().getBytes(StandardCharsets.UTF_8);
         double print = seconds(start);
         CompileJob job = new CompileJob(
-                machine.plugin(), lowered.program().mesh().deviceIds(), normalised(compilerOptions), module);
+                machine.plugin(),
+                lowered.program().mesh().deviceIds(),
+                options(machine.platform(), compilerOptions),
+                module);
         CompileOptions options = job.compileOptions();
         PluginLocator.Location plugin = plugins.locate(machine.platform());
         CompileJob.Artifact artifact = switch (isolation) {
@@ -148,9 +152,12 @@ public final class AotCompiler {
                 new Compiled.Timings(lowered.seconds(), print, artifact.seconds()));
     }
 
-    /** Whole numbers as longs, in the order of names, so that equal options make equal jobs. */
-    private static Map<String, Object> normalised(Map<String, ?> options) {
-        Map<String, Object> normalised = new TreeMap<>();
+    /**
+     * The caller's options over the platform's: whole numbers as longs, in the order of names, so that equal options make
+     * equal jobs.
+     */
+    private static Map<String, Object> options(Platform platform, Map<String, ?> options) {
+        Map<String, Object> normalised = new TreeMap<>(InferenceRunner.compilerOptionsFor(platform));
         options.forEach((name, value) -> normalised.put(name, value instanceof Integer i ? Long.valueOf(i) : value));
         return normalised;
     }

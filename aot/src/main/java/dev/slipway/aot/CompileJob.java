@@ -29,8 +29,12 @@ record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> optio
     /** What a compilation gives; {@code seconds} is the compiler's own time. */
     record Artifact(SerializedExecutable executable, MemoryStats memory, Map<String, Double> costs, double seconds) {}
 
-    /** One partition per device, devices in mesh order. */
     CompileOptions compileOptions() {
+        return compileOptions(deviceIds, options);
+    }
+
+    /** One partition per device, devices in mesh order. */
+    static CompileOptions compileOptions(int[] deviceIds, Map<String, Object> options) {
         return CompileOptions.of(o -> {
             o.numPartitions(deviceIds.length).deviceAssignment(deviceIds);
             options.forEach((name, value) -> {

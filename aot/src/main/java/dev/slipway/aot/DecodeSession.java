@@ -9,7 +9,6 @@ import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
-import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.Device;
 import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.Program;
@@ -39,6 +38,7 @@ public final class DecodeSession implements AutoCloseable {
     private final InferenceRunner runner;
     private final Mesh mesh;
     private final Client client;
+    private final Topology machine;
     private final List<Device> devices;
     private final DeviceArrays arrays;
     private final Form form;
@@ -48,13 +48,16 @@ public final class DecodeSession implements AutoCloseable {
     private DecodeSession(InferenceRunner runner, Topology machine, Client client, ParameterSource source) {
         this.runner = runner;
         this.client = client;
+        this.machine = machine;
         this.mesh = Mesh.of(machine, runner.mesh(), runner.order());
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
-        this.form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform());
+        this.form = runner.form() != null
+                ? runner.form()
+                : InferenceRunner.formFor(machine.platform(), source.inBlocks() && mesh.size() == 1);
         List<TensorSpec> specs = runner.lower(mesh, form, SAMPLE_DECODE, InputBatchSpec.prefix(1, 1))
                 .parameterSpecs();
-        this.parameters = ProgramParameters.load(specs, source, arrays, devices);
+        this.parameters = ProgramParameters.load(specs, runner.model(), source, arrays, devices);
     }
 
     /**
@@ -104,7 +107,7 @@ public final class DecodeSession implements AutoCloseable {
     public LoadedProgram load(InferenceProgram program) {
         LoadedExecutable executable = client.compile(
                 Program.stablehlo(program.module().toString()),
-                CompileOptions.of(o -> o.numPartitions(mesh.size()).deviceAssignment(mesh.deviceIds())));
+                CompileJob.compileOptions(mesh.deviceIds(), InferenceRunner.compilerOptionsFor(machine.platform())));
         LoadedProgram loaded = new LoadedProgram(program, executable, parameters, arrays);
         held.add(loaded);
         return loaded;

@@ -20,6 +20,7 @@ import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -123,14 +124,32 @@ public record InferenceRunner(
         }
     }
 
-    /**
-     * The form that suits a platform: bfloat16 and scanned layers on accelerators, where compile time must not grow with
-     * depth; float32 on the CPU, whose matrix products are quickest in it.
-     */
+    /** The form that suits a platform where nothing is known of how the weights are stored. */
     public static Form formFor(Platform platform) {
+        return formFor(platform, false);
+    }
+
+    /**
+     * The form that suits a platform. docs/performance.md has the measurements behind this choice.
+     *
+     * @param inBlocks whether the weights lie on one device, and {@link ParameterSource#inBlocks in blocks}
+     */
+    static Form formFor(Platform platform, boolean inBlocks) {
         return switch (platform) {
             case TPU, GPU -> Form.scanned(ElementType.BF16);
-            case CPU -> Form.scanned(ElementType.F32);
+            case CPU ->
+                inBlocks
+                        ? Form.scanned(ElementType.F32).withMatrices(Form.Matrices.BLOCKS)
+                        : Form.scanned(ElementType.F32);
+        };
+    }
+
+    /** The compiler options that suit a platform's form; what a caller gives comes on top. */
+    static Map<String, Object> compilerOptionsFor(Platform platform) {
+        return switch (platform) {
+            case TPU, GPU -> Map.of();
+            // Sums in YNNPACK's subgraphs run over intermediate arrays; XLA's own loops keep them in registers.
+            case CPU -> Map.of("xla_cpu_experimental_ynn_fusion_type", "");
         };
     }
 }

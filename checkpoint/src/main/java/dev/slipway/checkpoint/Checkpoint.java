@@ -91,6 +91,12 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
      */
     Optional<MemorySegment> mapped(String name, Dtype dtype);
 
+    /**
+     * Whether the file stores every matrix in blocks of 32 neighbouring inputs that share a step and an offset, at most 8
+     * bits each, as GGUF's {@code Q4_0} to {@code Q8_0} do.
+     */
+    boolean inBlocks();
+
     /** Unmaps the files; views from {@link #mapped} cannot be used any more. */
     @Override
     void close();

@@ -197,10 +197,10 @@ final class CompileCommand implements Callable<Integer> {
         }
         Form form = InferenceRunner.formFor(machine.platform());
         if (dtype != null) {
-            form = new Form(form.layers(), dtype.element(), dtype.element(), dtype.element());
+            form = form.withElements(dtype.element());
         }
         if (layers != null) {
-            form = new Form(layers, form.weights(), form.compute(), form.cache());
+            form = form.withLayers(layers);
         }
         InferenceRunner runner = InferenceRunner.of(opened.config(), decode);
         return (axlearn ? runner.withAxlearn(InferenceRunner.Axlearn.byDefault()) : runner)

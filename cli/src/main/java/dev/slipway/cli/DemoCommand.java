@@ -113,6 +113,7 @@ final class DemoCommand implements Callable<Integer> {
                 model,
                 Topologies.resolve("cpu", 1),
                 MeshSpec.byDefault(),
+                null,
                 new Generation.Request(ids, MAX_LENGTH - PREFIX, false, 0, 0),
                 output.json()
                         ? null

@@ -2,9 +2,11 @@
 package dev.slipway.cli;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.slipway.aot.InferenceRunner;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Tokenizer;
+import dev.slipway.lowering.Form;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
@@ -101,6 +103,17 @@ final class GenerateCommand implements Callable<Integer> {
             description = "cpu, or cpu-N for N virtual devices and a mesh over them.")
     private String target = "cpu";
 
+    @Option(
+            names = "--layers",
+            description = "How the program is written: ${COMPLETION-CANDIDATES}; what suits the CPU by default.")
+    private Form.@Nullable Layers layers;
+
+    @Option(
+            names = "--matrices",
+            description =
+                    "How matrices lie in memory: ${COMPLETION-CANDIDATES}; as the file has them, blocks or not, by default.")
+    private Form.@Nullable Matrices matrices;
+
     /** What {@code --json} prints. */
     record Document(
             String model,
@@ -146,6 +159,7 @@ final class GenerateCommand implements Callable<Integer> {
                     opened,
                     machine,
                     mesh.spec(),
+                    form(),
                     new Generation.Request(ids, maxNewTokens, ignoreStop, temperature, seed),
                     output.json() ? null : this::show);
             if (output.json()) {
@@ -171,6 +185,15 @@ final class GenerateCommand implements Callable<Integer> {
                         .dim("  %d programs compiled, %d cases failed"
                                 .formatted(answers.programs(), answers.failed())));
         return answers.failed() == 0 ? 0 : 1;
+    }
+
+    private @Nullable Form form() {
+        if (layers == null && matrices == null) {
+            return null;
+        }
+        Form form = InferenceRunner.formFor(Platform.CPU);
+        form = layers == null ? form : form.withLayers(layers);
+        return matrices == null ? form : form.withMatrices(matrices);
     }
 
     private void show(String text) {

@@ -10,6 +10,7 @@ import dev.slipway.checkpoint.Detokenizer;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.Form;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
@@ -54,6 +55,7 @@ final class Generation {
      * Runs a model.
      *
      * @param machine {@code cpu} or {@code cpu-N}
+     * @param form how the program is written; null for what suits the machine and the weights
      * @param text takes the text as it becomes certain; null where there is no tokenizer
      */
     static Answer run(
@@ -61,6 +63,7 @@ final class Generation {
             Model model,
             Topology machine,
             MeshSpec mesh,
+            @Nullable Form form,
             Request request,
             @Nullable Consumer<String> text) {
         Checkpoint checkpoint = model.weights();
@@ -78,8 +81,11 @@ final class Generation {
                 .withControls(request.temperature() > 0 ? new Control[] {Control.TEMPERATURE} : new Control[0])
                 .withStartId(checkpoint.specialTokens().bos().orElse(0));
         InferenceRunner runner = InferenceRunner.of(model.config(), options).withMesh(mesh);
+        if (form != null) {
+            runner = runner.withForm(form);
+        }
         long start = System.nanoTime();
-        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, model::read)) {
+        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, model.parameters())) {
             double load = seconds(start);
             start = System.nanoTime();
             DecodeSession.TokenStream stream = session.stream(

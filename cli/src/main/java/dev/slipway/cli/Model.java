@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import dev.slipway.aot.ParameterSource;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
@@ -67,6 +68,22 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
     /** Reads a weight as a program wants it. */
     void read(String weight, MemorySegment target, ElementType type) {
         weights().read(weight, target, dtype(type));
+    }
+
+    /** Its weights as programs want them. */
+    ParameterSource parameters() {
+        Checkpoint weights = weights();
+        return new ParameterSource() {
+            @Override
+            public void read(String name, MemorySegment target, ElementType type) {
+                weights.read(name, target, dtype(type));
+            }
+
+            @Override
+            public boolean inBlocks() {
+                return weights.inBlocks();
+            }
+        };
     }
 
     private static Dtype dtype(ElementType type) {

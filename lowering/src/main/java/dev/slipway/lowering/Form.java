@@ -7,11 +7,12 @@ import dev.slipway.stablehlo.ElementType;
  * How a program is written for a target: the same mathematics, other instructions.
  *
  * @param layers one body for all layers, or one copy each
+ * @param matrices how the matrices of the layers and the head lie in memory
  * @param weights element type of the parameters as the program takes them
  * @param compute element type of activations; norms, rotary angles, softmax and logits are float32 whatever it is
  * @param cache element type of keys and values at rest
  */
-public record Form(Layers layers, ElementType weights, ElementType compute, ElementType cache) {
+public record Form(Layers layers, Matrices matrices, ElementType weights, ElementType compute, ElementType cache) {
     /** How the layers are written. */
     public enum Layers {
         /**
@@ -23,14 +24,40 @@ public record Form(Layers layers, ElementType weights, ElementType compute, Elem
         UNROLLED
     }
 
-    /** Scanned, everything in one element type. */
-    public static Form scanned(ElementType type) {
-        return new Form(Layers.SCANNED, type, type, type);
+    /** How matrices lie in memory. */
+    public enum Matrices {
+        /** Each by itself, {@code [out, in]} as {@link Parameters} has them. */
+        OUTPUT_MAJOR,
+        /**
+         * {@link Blocks Blocks} of 8-bit steps: a quarter of float32's bytes, and nothing is lost where the numbers were
+         * stored in such blocks to begin with.
+         */
+        BLOCKS
     }
 
-    /** Unrolled, everything in one element type. */
+    /** Scanned, matrices output-major, everything in one element type. */
+    public static Form scanned(ElementType type) {
+        return new Form(Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type);
+    }
+
+    /** Unrolled, matrices output-major, everything in one element type. */
     public static Form unrolled(ElementType type) {
-        return new Form(Layers.UNROLLED, type, type, type);
+        return new Form(Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type);
+    }
+
+    /** This form with its layers written in another way. */
+    public Form withLayers(Layers other) {
+        return new Form(other, matrices, weights, compute, cache);
+    }
+
+    /** This form with its matrices lying in another way. */
+    public Form withMatrices(Matrices other) {
+        return new Form(layers, other, weights, compute, cache);
+    }
+
+    /** This form with weights, activations, keys and values in another element type. */
+    public Form withElements(ElementType type) {
+        return new Form(layers, matrices, type, type, type);
     }
 
     /** This form with layers written so. */
@@ -40,6 +67,6 @@ public record Form(Layers layers, ElementType weights, ElementType compute, Elem
 
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
-        return new Form(layers, weights, compute, type);
+        return new Form(layers, matrices, weights, compute, type);
     }
 }

@@ -41,11 +41,32 @@ public final class Parameters {
      * @param name its name; a layer's weight is named without {@code layers/N/}
      * @param axes what each dimension means, in order
      * @param shape the sizes, in order
+     * @param outputs how many leading dimensions are the outputs of a matrix, the others being its inputs; 0 for what is
+     *     not multiplied with activations
      */
-    public record Weight(String name, List<Axis> axes, List<Integer> shape) {
+    public record Weight(String name, List<Axis> axes, List<Integer> shape, int outputs) {
         public Weight {
             axes = List.copyOf(axes);
             shape = List.copyOf(shape);
+        }
+
+        /** How many outputs a matrix has. */
+        public long out() {
+            return product(shape.subList(0, outputs));
+        }
+
+        /** How many inputs a matrix has. */
+        public long in() {
+            return product(shape.subList(outputs, shape.size()));
+        }
+
+        /** How many numbers there are. */
+        public long numbers() {
+            return product(shape);
+        }
+
+        private static long product(List<Integer> sizes) {
+            return sizes.stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b);
         }
     }
 
@@ -72,13 +93,13 @@ public final class Parameters {
     /** The weights outside the layers, by name, in the order in which the program takes them. */
     public static ImmutableMap<String, Weight> outside(DecoderConfig config) {
         Builder to = new Builder(config);
-        to.add("embedding/weight", Axis.VOCABULARY, Axis.WIDTH);
+        to.add("embedding/weight", List.of(Axis.VOCABULARY, Axis.WIDTH), config.tiedHead() ? 1 : 0);
         if (config.learnedPositions()) {
             to.add("positions/weight", Axis.POSITION, Axis.WIDTH);
         }
         to.norm("final_norm");
         if (!config.tiedHead()) {
-            to.add("head/weight", Axis.VOCABULARY, Axis.WIDTH);
+            to.add("head/weight", List.of(Axis.VOCABULARY, Axis.WIDTH), 1);
         }
         return to.build();
     }
@@ -138,9 +159,7 @@ public final class Parameters {
     }
 
     private static long numbers(ImmutableMap<String, Weight> weights) {
-        return weights.values().stream()
-                .mapToLong(w -> w.shape().stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b))
-                .sum();
+        return weights.values().stream().mapToLong(Weight::numbers).sum();
     }
 
     private static final class Builder {
@@ -152,12 +171,12 @@ public final class Parameters {
         }
 
         void add(String name, Axis... axes) {
-            add(name, List.of(axes));
+            add(name, List.of(axes), 0);
         }
 
-        void add(String name, List<Axis> axes) {
+        void add(String name, List<Axis> axes, int outputs) {
             weights.put(
-                    name, new Weight(name, axes, axes.stream().map(this::size).toList()));
+                    name, new Weight(name, axes, axes.stream().map(this::size).toList(), outputs));
         }
 
         void norm(String name) {
@@ -170,9 +189,9 @@ public final class Parameters {
         void projection(String name, boolean bias, List<Axis> out, List<Axis> in) {
             List<Axis> axes = new ArrayList<>(out);
             axes.addAll(in);
-            add(name + "/weight", axes);
+            add(name + "/weight", axes, out.size());
             if (bias) {
-                add(name + "/bias", out);
+                add(name + "/bias", out, 0);
             }
         }
 

@@ -63,6 +63,11 @@ public record OpenCheckpoint(
     }
 
     @Override
+    public boolean inBlocks() {
+        return weights.values().stream().flatMap(ImmutableList::stream).allMatch(View::inBlocks);
+    }
+
+    @Override
     public void read(String name, MemorySegment target, Dtype dtype) {
         ImmutableList<View> parts = parts(name);
         long needed = parts.stream().mapToLong(View::count).sum() * dtype.bytes();

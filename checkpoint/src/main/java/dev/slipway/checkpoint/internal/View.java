@@ -78,6 +78,16 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
                         && steps.subList(0, steps.size() - 1).stream().allMatch(s -> s.stride() % block == 0));
     }
 
+    /** Whether 32 neighbouring numbers of a row share a step and an offset, or this is part of a vector. */
+    boolean inBlocks() {
+        return tensor.shape().length() < 2
+                || (steps.getLast().stride() == 1
+                        && switch (tensor.encoding()) {
+                            case Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K -> true;
+                            default -> false;
+                        });
+    }
+
     /** The stored bytes, if they are what {@link #copy} would write. */
     Optional<MemorySegment> mapped(Dtype dtype) {
         if (steps.size() > 1 || steps.getFirst().stride() != 1 || !verbatim(dtype)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering.internal;
 
+import com.google.common.collect.ImmutableMap;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.FeedForward;
@@ -8,12 +9,16 @@ import dev.slipway.lowering.DecoderConfig.Norm;
 import dev.slipway.lowering.DecoderConfig.NormPlacement;
 import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
 import dev.slipway.lowering.Form;
+import dev.slipway.lowering.Parameters;
+import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,10 +32,14 @@ final class DecoderEmitter {
 
     private final DecoderConfig config;
     private final Form form;
+    private final ImmutableMap<String, Weight> outside;
+    private final ImmutableMap<String, Weight> layer;
 
     DecoderEmitter(DecoderConfig config, Form form) {
         this.config = config;
         this.form = form;
+        this.outside = Parameters.outside(config);
+        this.layer = Parameters.ofLayer(config);
     }
 
     /** The weights of one layer, or of none, by name. */
@@ -92,8 +101,10 @@ final class DecoderEmitter {
     /** Activations {@code [batch, width]} to logits {@code f32[batch, vocabulary]}. */
     Value logits(Ops o, Weights weights, Value x) {
         Value normal = norm(o, weights, "final_norm", x);
-        Value matrix = weights.get(config.tiedHead() ? "embedding/weight" : "head/weight");
-        Value logits = o.dot(normal, matrix, 1, 1, ElementType.F32);
+        String head = config.tiedHead() ? "embedding" : "head";
+        Value logits = BlockMatrices.holds(form, weight(outside, head))
+                ? BlockMatrices.product(o, weights, List.of(head), normal)
+                : o.dot(normal, weights.get(head + "/weight"), 1, 1, ElementType.F32);
         return config.logitCap() == 0 ? logits : o.cap(logits, config.logitCap());
     }
 
@@ -153,9 +164,10 @@ final class DecoderEmitter {
         DecoderConfig.Attention attention = config.attention();
         long batch = o.size(x, 0);
         long length = o.size(x, 1);
-        Value q = project(o, weights, "q", x);
-        Value k = project(o, weights, "k", x);
-        Value v = project(o, weights, "v", x);
+        List<Value> projected = multiply(o, weights, x, "q", "k", "v");
+        Value q = projected.get(0);
+        Value k = projected.get(1);
+        Value v = projected.get(2);
         if (attention.queryKeyNorm() != QueryKeyNorm.NONE) {
             q = queryKeyNorm(o, weights.get("q_norm/scale"), q);
             k = queryKeyNorm(o, weights.get("k_norm/scale"), k);
@@ -186,14 +198,65 @@ final class DecoderEmitter {
                 form.compute());
         mixed = o.transpose(mixed, 0, 3, 1, 2, 4);
         mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
-        Value out = o.contract(mixed, weights.get("o/weight"), new long[] {2, 3}, new long[] {1, 2}, form.compute());
-        return attention.outputBias() ? o.addAlong(out, weights.get("o/bias"), 2) : out;
+        return multiply(o, weights, mixed, "o").getFirst();
     }
 
-    /** {@code [batch, length, width]} to {@code [batch, length, heads, head_dim]}. */
-    private Value project(Ops o, Weights weights, String name, Value x) {
-        Value y = o.dot(x, weights.get(name + "/weight"), 2, 2, form.compute());
-        return config.attention().projectionBias() ? o.addAlong(y, weights.get(name + "/bias"), 2, 3) : y;
+    /**
+     * Multiplies {@code [batch, length, in...]} with matrices of the same inputs, and adds biases: {@code [batch, length,
+     * out...]} each.
+     */
+    private List<Value> multiply(Ops o, Weights weights, Value x, String... names) {
+        List<String> list = List.of(names);
+        List<Value> products = BlockMatrices.holds(form, weight(layer, names[0]))
+                ? multiplyBlocks(o, weights, x, list)
+                : list.stream()
+                        .map(name -> multiply(
+                                o,
+                                x,
+                                weights.get(name + "/weight"),
+                                weight(layer, name).outputs()))
+                        .toList();
+        List<Value> biased = new ArrayList<>();
+        for (int i = 0; i < names.length; i++) {
+            Value y = products.get(i);
+            long[] outputs = LongStream.range(2, o.rank(y)).toArray();
+            boolean bias = layer.containsKey(names[i] + "/bias");
+            biased.add(bias ? o.addAlong(y, weights.get(names[i] + "/bias"), outputs) : y);
+        }
+        return biased;
+    }
+
+    private Value multiply(Ops o, Value x, Value matrix, int outputs) {
+        return o.contract(
+                x,
+                matrix,
+                LongStream.range(2, o.rank(x)).toArray(),
+                LongStream.range(outputs, o.rank(matrix)).toArray(),
+                form.compute());
+    }
+
+    private List<Value> multiplyBlocks(Ops o, Weights weights, Value x, List<String> names) {
+        long batch = o.size(x, 0);
+        long length = o.size(x, 1);
+        Value flat =
+                o.b().reshape(x, batch * length, weight(layer, names.getFirst()).in());
+        Value y = o.convert(BlockMatrices.product(o, weights, names, flat), form.compute());
+        List<Value> products = new ArrayList<>();
+        long at = 0;
+        for (String name : names) {
+            Weight matrix = weight(layer, name);
+            LongStream.Builder shape = LongStream.builder().add(batch).add(length);
+            matrix.shape().subList(0, matrix.outputs()).forEach(shape::add);
+            products.add(o.b().reshape(
+                            o.sliceAxis(y, 1, at, at + matrix.out()),
+                            shape.build().toArray()));
+            at += matrix.out();
+        }
+        return products;
+    }
+
+    private static Weight weight(ImmutableMap<String, Weight> weights, String matrix) {
+        return Objects.requireNonNull(weights.get(matrix + "/weight"), matrix);
     }
 
     /** Normalises {@code [batch, length, heads, head_dim]} over the axes that the scale has. */
@@ -228,26 +291,18 @@ final class DecoderEmitter {
     private Value feedForward(Ops o, Weights weights, Value x) {
         return switch (config.feedForward()) {
             case FeedForward.Gated gated -> {
-                Value gate = linear(o, weights, "gate", x, gated.bias());
-                Value up = linear(o, weights, "up", x, gated.bias());
-                yield linear(
-                        o, weights, "down", o.b().multiply(activate(o, gated.activation(), gate), up), gated.bias());
+                List<Value> hidden = multiply(o, weights, x, "gate", "up");
+                Value gate = activate(o, gated.activation(), hidden.get(0));
+                yield multiply(o, weights, o.multiply(gate, hidden.get(1)), "down")
+                        .getFirst();
             }
-            case FeedForward.Plain plain ->
-                linear(
-                        o,
-                        weights,
-                        "down",
-                        activate(o, plain.activation(), linear(o, weights, "up", x, plain.bias())),
-                        plain.bias());
+            case FeedForward.Plain plain -> {
+                Value hidden = multiply(o, weights, x, "up").getFirst();
+                yield multiply(o, weights, activate(o, plain.activation(), hidden), "down")
+                        .getFirst();
+            }
             case FeedForward.Experts experts -> mixture(o, weights, experts, x);
         };
-    }
-
-    /** {@code [batch, length, in]} to {@code [batch, length, out]}. */
-    private Value linear(Ops o, Weights weights, String name, Value x, boolean bias) {
-        Value y = o.dot(x, weights.get(name + "/weight"), 2, 1, form.compute());
-        return bias ? o.addAlong(y, weights.get(name + "/bias"), 2) : y;
     }
 
     /**

@@ -2,10 +2,13 @@
 package dev.slipway.lowering.internal;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import dev.slipway.lowering.Blocks;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.ShardingRules;
@@ -77,18 +80,13 @@ final class Program {
     }
 
     private void addParameters() {
-        for (Weight weight : Parameters.outside(config).values()) {
-            addWeight(weight.name(), weight, List.of());
-        }
+        addWeights("", Parameters.outside(config), List.of());
+        ImmutableMap<String, Weight> layer = Parameters.ofLayer(config);
         if (form.layers() == Form.Layers.SCANNED) {
-            for (Weight weight : Parameters.ofLayer(config).values()) {
-                addWeight("layers/" + weight.name(), weight, List.of((long) config.depth()));
-            }
+            addWeights("layers/", layer, List.of((long) config.depth()));
         } else {
             for (int i = 0; i < config.depth(); i++) {
-                for (Weight weight : Parameters.ofLayer(config).values()) {
-                    addWeight("layers/" + i + "/" + weight.name(), weight, List.of());
-                }
+                addWeights("layers/" + i + "/", layer, List.of());
             }
         }
     }
@@ -100,6 +98,45 @@ final class Program {
                         TensorType.of(form.weights(), longs(stored.shape())),
                         assign(path, stored.shape(), stored.axes()),
                         false)));
+    }
+
+    private void addWeights(String prefix, ImmutableMap<String, Weight> weights, List<Long> leading) {
+        for (Weight weight : weights.values()) {
+            boolean blocks = BlockMatrices.holds(form, weight);
+            // A tied embedding is looked up as well as multiplied.
+            if (!blocks || weight.name().equals("embedding/weight")) {
+                addWeight(prefix + weight.name(), weight, leading);
+            }
+            if (blocks) {
+                addBlocks(prefix, weight.name().substring(0, weight.name().lastIndexOf('/')), weights, leading);
+            }
+        }
+    }
+
+    private void addBlocks(String prefix, String matrix, ImmutableMap<String, Weight> weights, List<Long> leading) {
+        if (mesh.size() > 1) {
+            throw new LoweringException(
+                    "matrices in blocks lie on one device, and this mesh has %d; lower them output-major"
+                            .formatted(mesh.size()));
+        }
+        ImmutableList<String> joined = BlockMatrices.joined(matrix, weights);
+        if (!joined.getFirst().equals(matrix)) {
+            return;
+        }
+        List<Weight> parts = joined.stream()
+                .map(name -> java.util.Objects.requireNonNull(weights.get(name + "/weight")))
+                .toList();
+        long out = parts.stream().mapToLong(Weight::out).sum();
+        for (Blocks.Part part : Blocks.Part.values()) {
+            TensorType type = BlockMatrices.type(part, parts.getFirst().in(), out);
+            List<Long> shape = new ArrayList<>(leading);
+            shape.addAll(list(type.shape().toArray()));
+            arguments.add(new TensorSpec(
+                    PARAMS + new Blocks(prefix, joined, part).name(),
+                    TensorType.of(type.element(), longs(shape)),
+                    PartitionSpec.replicated(),
+                    false));
+        }
     }
 
     private void addWeight(String name, Weight weight, List<Long> leading) {

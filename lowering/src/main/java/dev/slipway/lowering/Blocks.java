@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import java.util.Optional;
+
+/**
+ * Matrices in {@link Form.Matrices#BLOCKS}: {@value #SIZE} inputs of one output share a step and an offset, as in GGUF's
+ * {@code Q4_1} and {@code Q8_0}, and each number is {@code offset + step * n} with {@code n} in 8 bits.
+ *
+ * <p>Matrices with the same inputs are joined to one, output behind output: queries, keys and values, or gate and up. Such a
+ * matrix is three parameters of a program, inputs first, since compilers make good loops over neighbouring outputs of one
+ * block:
+ *
+ * <table><caption>Parameters</caption>
+ * <tr><th>path</th><th>type</th></tr>
+ * <tr><td>{@code params/layers/3/q+k+v/steps}</td><td>{@code i8[in / 32, 32, out]}, the {@code n} above</td></tr>
+ * <tr><td>{@code params/layers/3/q+k+v/step}</td><td>{@code f32[in / 32, out]}</td></tr>
+ * <tr><td>{@code params/layers/3/q+k+v/offset}</td><td>{@code f32[in / 32, out]}</td></tr>
+ * </table>
+ *
+ * <p>Scanned programs have {@code params/layers/q+k+v/...} with the layers as first dimension.
+ *
+ * @param layers what stands before the matrix's name: {@code layers/3/}, {@code layers/} or nothing
+ * @param weights names of the joined matrices, without {@code /weight}
+ * @param part which of the three
+ */
+public record Blocks(String layers, ImmutableList<String> weights, Part part) {
+    /** How many inputs share a step and an offset. */
+    public static final int SIZE = 32;
+
+    /** What a matrix in blocks consists of. */
+    public enum Part {
+        /** How many steps each number is from its block's offset. */
+        STEPS("steps"),
+        /** What a step is, for each block. */
+        STEP("step"),
+        /** What no steps are, for each block. */
+        OFFSET("offset");
+
+        private final String segment;
+
+        Part(String segment) {
+            this.segment = segment;
+        }
+    }
+
+    private static final String PARAMS = "params/";
+
+    /** The part of a matrix that a parameter is, if it is one. */
+    public static Optional<Blocks> of(TensorSpec parameter) {
+        String path = parameter.path();
+        int last = path.lastIndexOf('/');
+        int name = path.lastIndexOf('/', last - 1);
+        for (Part part : Part.values()) {
+            if (part.segment.equals(path.substring(last + 1))) {
+                return Optional.of(new Blocks(
+                        path.substring(PARAMS.length(), name + 1),
+                        ImmutableList.copyOf(Splitter.on('+').split(path.substring(name + 1, last))),
+                        part));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** The parameter's path without {@code params/}. */
+    public String name() {
+        return layers + String.join("+", weights) + "/" + part.segment;
+    }
+}

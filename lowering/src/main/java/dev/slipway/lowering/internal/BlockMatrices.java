@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import dev.slipway.lowering.Blocks;
+import dev.slipway.lowering.Blocks.Part;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.Parameters.Weight;
+import dev.slipway.stablehlo.DotDimensionNumbers;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Matrices in {@link Blocks}, and products with them.
+ *
+ * <p>The products are written for XLA:CPU. Its own matrix-vector products take float32 only at full speed; what it makes
+ * one good loop of is a sum of at most 32 products over a dimension that is not the innermost: the sum is unrolled, the
+ * outputs are vectorised, the conversion from 8 bits happens in registers. A longer sum is rewritten to a tree whose leaves
+ * are stored first, and two sums in a row are joined to a scalar loop; hence the sum over blocks is a matrix product with
+ * ones, which is left alone. docs/performance.md has the measurements.
+ */
+final class BlockMatrices {
+    /** Up to how many rows a product is written without the matrix in float32. */
+    private static final long FEW_ROWS = 4;
+
+    private static final List<ImmutableList<String>> JOINED =
+            List.of(ImmutableList.of("q", "k", "v"), ImmutableList.of("gate", "up"));
+
+    private BlockMatrices() {}
+
+    /** Whether a weight lies in blocks. */
+    static boolean holds(Form form, Weight weight) {
+        return form.matrices() == Form.Matrices.BLOCKS && weight.outputs() > 0 && weight.in() % Blocks.SIZE == 0;
+    }
+
+    /** The matrices that lie together with this one, of those that a layer has. */
+    static ImmutableList<String> joined(String matrix, ImmutableMap<String, Weight> present) {
+        return JOINED.stream()
+                .filter(names -> names.contains(matrix)
+                        && names.stream().allMatch(name -> present.containsKey(name + "/weight")))
+                .findFirst()
+                .orElse(ImmutableList.of(matrix));
+    }
+
+    /** Type of a part of a matrix. */
+    static TensorType type(Part part, long in, long out) {
+        return switch (part) {
+            case STEPS -> TensorType.of(ElementType.I8, in / Blocks.SIZE, Blocks.SIZE, out);
+            case STEP, OFFSET -> TensorType.of(ElementType.F32, in / Blocks.SIZE, out);
+        };
+    }
+
+    /** {@code x [rows, in]} times joined matrices: {@code f32[rows, out]}. */
+    static Value product(Ops o, DecoderEmitter.Weights weights, List<String> names, Value x) {
+        ImmutableList<String> joined = ImmutableList.copyOf(names);
+        List<Value> parts = new ArrayList<>();
+        for (Part part : Part.values()) {
+            parts.add(weights.get(new Blocks("", joined, part).name()));
+        }
+        // What made x would otherwise be computed again for each number of the matrix.
+        Value x32 = o.b().optimizationBarrier(List.of(o.convert(x, ElementType.F32)))
+                .getFirst();
+        return o.size(x, 0) <= FEW_ROWS
+                ? sums(o, x32, parts.get(0), parts.get(1), parts.get(2))
+                : dense(o, x32, parts.get(0), parts.get(1), parts.get(2));
+    }
+
+    /** The sums of each block by themselves, then over the blocks. */
+    private static Value sums(Ops o, Value x, Value steps, Value step, Value offset) {
+        long rows = o.size(x, 0);
+        long blocks = o.size(steps, 0);
+        long out = o.size(steps, 2);
+        Value inputs = o.transpose(o.b().reshape(x, rows, blocks, Blocks.SIZE), 1, 2, 0);
+        long[] shape = {blocks, Blocks.SIZE, rows, out};
+        Value terms = o.multiply(
+                o.broadcast(inputs, shape, 0, 1, 2), o.broadcast(o.convert(steps, ElementType.F32), shape, 0, 1, 3));
+        Value sums = o.sum(terms, 1);
+        long[] perBlock = {blocks, rows, out};
+        Value scaled = o.add(
+                o.multiply(sums, o.broadcast(step, perBlock, 0, 2)),
+                o.multiply(o.broadcast(o.sum(inputs, 1), perBlock, 0, 1), o.broadcast(offset, perBlock, 0, 2)));
+        Value ones = o.constant(ElementType.F32, 1, blocks);
+        return o.b().dotGeneral(
+                        ones,
+                        scaled,
+                        DotDimensionNumbers.of(new long[] {}, new long[] {}, new long[] {0}, new long[] {0}),
+                        ElementType.F32);
+    }
+
+    /** The matrix in float32 first: worth it once many rows share it. */
+    private static Value dense(Ops o, Value x, Value steps, Value step, Value offset) {
+        long[] shape = o.shape(steps);
+        Value matrix = o.add(
+                o.multiply(o.convert(steps, ElementType.F32), o.broadcast(step, shape, 0, 2)),
+                o.broadcast(offset, shape, 0, 2));
+        return o.dot(x, o.b().reshape(matrix, shape[0] * shape[1], shape[2]), 1, 0, ElementType.F32);
+    }
+}
