@@ -97,7 +97,7 @@ final class Cases {
     /** The form of a target with its layers written in the given way. */
     static Form form(Topology machine, Form.Layers layers) {
         Form form = InferenceRunner.formFor(machine.platform());
-        return new Form(layers, form.weights(), form.compute(), form.cache());
+        return form.withLayers(layers);
     }
 
     /** {@value #BATCH} rows a slice. */

@@ -35,7 +35,7 @@ class TinyFamiliesTest {
     void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers) throws Exception {
         Path folder = Path.of(Slipway.class.getResource("golden/tiny/" + family).toURI());
         try (Model model = Model.open(folder.toString(), new PluginsOnDemand(new Output()))) {
-            Form form = new Form(layers, ElementType.F32, ElementType.F32, ElementType.F32);
+            Form form = Form.scanned(ElementType.F32).withLayers(layers);
             InferenceRunner runner =
                     InferenceRunner.of(model.config(), DecodeOptions.greedy(64)).withForm(form);
             JsonNode cases = Slipway.golden("tiny/" + family + "/expected.json").get("cases");

@@ -60,11 +60,6 @@ public record Form(Layers layers, Matrices matrices, ElementType weights, Elemen
         return new Form(layers, matrices, type, type, type);
     }
 
-    /** This form with layers written so. */
-    public Form withLayers(Layers other) {
-        return new Form(other, weights, compute, cache);
-    }
-
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
         return new Form(layers, matrices, weights, compute, type);

@@ -35,7 +35,9 @@ final class Reference {
 
     Reference(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
         this.config = config;
-        this.form = layout == ParameterLayout.AXLEARN ? form.withLayers(Form.Layers.SCANNED) : form;
+        this.form = layout == ParameterLayout.AXLEARN
+                ? form.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR)
+                : form;
         this.program = new Program(config, this.form, mesh, ShardingRules.standard(), layout);
         this.batch = prefix.type().dim(0);
         this.width = prefix.type().dim(1);
