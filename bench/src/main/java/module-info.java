@@ -9,5 +9,8 @@ module dev.slipway.bench {
     requires dev.slipway.aot;
     requires dev.slipway.checkpoint;
     requires dev.slipway.cli;
+    requires java.management;
+    requires jdk.management;
     requires jmh.core;
+    requires tools.jackson.databind;
 }

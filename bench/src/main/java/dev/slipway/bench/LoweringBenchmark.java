@@ -68,4 +68,10 @@ public class LoweringBenchmark {
     public byte[] text() {
         return module().module().toString().getBytes(StandardCharsets.UTF_8);
     }
+
+    /** The module and MLIR's bytecode of it. */
+    @Benchmark
+    public byte[] bytecode() {
+        return module().module().toBytecode();
+    }
 }

@@ -1,23 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.bench;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import tools.jackson.databind.json.JsonMapper;
 
-/** What {@code ./slipway-bench} starts: {@code jmh} and its arguments, or a measurement that JMH has no form for. */
+/** What {@code ./slipway-bench} starts: JMH and its arguments, or a measurement that JMH has no form for. */
 public final class Main {
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
     private Main() {}
 
     /** Runs the command of the first argument. */
     public static void main(String[] args) throws Exception {
-        String command = args.length == 0 ? "" : args[0];
-        String[] rest = args.length == 0 ? args : Arrays.copyOfRange(args, 1, args.length);
-        switch (command) {
-            case "jmh" -> org.openjdk.jmh.Main.main(rest);
+        List<String> rest = args.length == 0 ? List.of() : Arrays.asList(args).subList(1, args.length);
+        switch (args.length == 0 ? "" : args[0]) {
+            case "jmh" -> org.openjdk.jmh.Main.main(rest.toArray(String[]::new));
             case "smoke" -> Smoke.run();
+            case "lower" -> print(Measure.lower(rest.get(0), rest.get(1), Integer.parseInt(rest.get(2))));
+            case "compile" -> print(Measure.compile(rest.get(0), rest.get(1)));
+            case "figures" ->
+                System.out.println(JSON.writerWithDefaultPrettyPrinter().writeValueAsString(Figures.all()));
+            case "report" -> report(Path.of(rest.getFirst()));
+            case "growth" -> growth(rest.contains("--compile"), Path.of(rest.getLast()));
             default -> {
-                System.err.println("slipway-bench: no command '" + command + "'; there are jmh and smoke");
+                System.err.println(
+                        "slipway-bench: jmh, smoke, compare, growth, figures, report, lower or compile is expected, not "
+                                + (args.length == 0 ? "nothing" : "'" + args[0] + "'"));
                 System.exit(2);
             }
+        }
+    }
+
+    private static void print(Object document) {
+        System.out.println(JSON.writeValueAsString(document));
+    }
+
+    /** {@code raw.json} in a folder to {@code results.md} and {@code results.html} beside it. */
+    private static void report(Path folder) throws IOException {
+        Report report = Report.of(JSON.readTree(Files.readString(folder.resolve("raw.json"))));
+        Files.writeString(folder.resolve("results.md"), report.markdown());
+        Files.writeString(folder.resolve("results.html"), report.html());
+        System.out.println(folder.resolve("results.md"));
+        System.out.println(folder.resolve("results.html"));
+    }
+
+    /** Growth curves, as {@code growth.json} and {@code growth.html} in a folder and as a table on standard output. */
+    private static void growth(boolean compile, Path folder) throws IOException {
+        Files.createDirectories(folder);
+        List<Growth.Curve> curves = Growth.curves(compile);
+        Files.writeString(
+                folder.resolve("growth.json"),
+                JSON.writerWithDefaultPrettyPrinter().writeValueAsString(curves));
+        Files.writeString(folder.resolve("growth.html"), Growth.html(curves));
+        System.out.println(
+                "| what | against | from | to | CPU ms, from | CPU ms, to | exponent | of the last three | of bytes |");
+        System.out.println("|---|---|---|---|---|---|---|---|---|");
+        for (Growth.Curve curve : curves) {
+            Growth.Point first = curve.points().getFirst();
+            Growth.Point last = curve.points().getLast();
+            System.out.printf(
+                    Locale.ROOT,
+                    "| %s | %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %s |%n",
+                    curve.of() + " " + curve.model(),
+                    curve.against(),
+                    first.x(),
+                    last.x(),
+                    first.seconds() * 1e3,
+                    last.seconds() * 1e3,
+                    curve.exponent(),
+                    curve.tailExponent(),
+                    curve.allocationExponent() == null
+                            ? "-"
+                            : String.format(Locale.ROOT, "%.2f", curve.allocationExponent()));
         }
     }
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+import com.sun.management.ThreadMXBean;
+import dev.slipway.aot.AotCompiler;
+import dev.slipway.aot.Compiled;
+import dev.slipway.aot.PluginLocator;
+import dev.slipway.runtime.PluginLog;
+import dev.slipway.stablehlo.Module;
+import dev.slipway.stablehlo.Operation;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** What a comparison needs of one process of ours, as one JSON document: first and later times, CPU time beside wall time. */
+final class Measure {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final OperatingSystemMXBean PROCESS =
+            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+    private Measure() {}
+
+    /**
+     * One run of something on this thread.
+     *
+     * @param wall seconds
+     * @param cpu seconds of this thread
+     * @param allocated bytes of heap by this thread
+     */
+    record Cost(double wall, double cpu, long allocated) {}
+
+    /** Runs something and says what it cost. The result goes to nobody but is not optimised away. */
+    static Cost cost(Supplier<?> work) {
+        long allocated = THREADS.getCurrentThreadAllocatedBytes();
+        long cpu = THREADS.getCurrentThreadCpuTime();
+        long wall = System.nanoTime();
+        Object result = work.get();
+        long wallEnd = System.nanoTime();
+        long cpuEnd = THREADS.getCurrentThreadCpuTime();
+        long allocatedEnd = THREADS.getCurrentThreadAllocatedBytes();
+        if (result == Measure.class) {
+            throw new AssertionError("keeps the result alive");
+        }
+        return new Cost((wallEnd - wall) / 1e9, (cpuEnd - cpu) / 1e9, allocatedEnd - allocated);
+    }
+
+    /** A model on a machine to the text that the compiler reads. */
+    static byte[] text(String model, String target) {
+        return Cases.lower(model, target).program().module().toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** The operations of a module, those in regions included. */
+    static long operations(Module module) {
+        return count(module.operation()) - 1;
+    }
+
+    private static long count(Operation operation) {
+        return 1
+                + operation.regions().stream()
+                        .flatMap(region -> region.blocks().stream())
+                        .flatMap(block -> block.operations().stream())
+                        .mapToLong(Measure::count)
+                        .sum();
+    }
+
+    /** Lowers a model: the first time in this process, and {@code times} warm ones after as many unmeasured. */
+    static Map<String, Object> lower(String model, String target, int times) {
+        Cost cold = cost(() -> text(model, target));
+        for (int i = 0; i < times; i++) {
+            text(model, target);
+        }
+        List<Double> wall = new ArrayList<>();
+        List<Double> cpu = new ArrayList<>();
+        long allocated = Long.MAX_VALUE;
+        for (int i = 0; i < times; i++) {
+            Cost warm = cost(() -> text(model, target));
+            wall.add(warm.wall());
+            cpu.add(warm.cpu());
+            allocated = Math.min(allocated, warm.allocated());
+        }
+        Map<String, Object> values = new LinkedHashMap<>();
+        values.put("lower_s", cold.wall());
+        values.put("lower_cpu_s", cold.cpu());
+        values.put("warm_lower_s", wall);
+        values.put("warm_lower_cpu_s", cpu);
+        values.put("allocated_bytes", allocated);
+        values.put("module_bytes", text(model, target).length);
+        values.put("module_ops", operations(Cases.lower(model, target).program().module()));
+        return values;
+    }
+
+    /** Compiles a model once: XLA's wall time, and the CPU time of all threads meanwhile. */
+    static Map<String, Object> compile(String model, String target) {
+        try (PluginLog _ = PluginLog.capture()) {
+            AotCompiler.Lowered lowered = Cases.lower(model, target);
+            PluginLocator plugins = PluginLocator.ofUser();
+            plugins.locate(lowered.topology().platform()).load();
+            double before = processSeconds();
+            Compiled compiled = new AotCompiler(plugins).compile(lowered, Map.of());
+            double cpu = processSeconds() - before;
+            Map<String, Object> values = new LinkedHashMap<>();
+            values.put("compile_s", compiled.timings().compile());
+            values.put("compile_cpu_s", cpu);
+            values.put("temp_bytes", compiled.memory().temporaries());
+            values.put("code_bytes", compiled.memory().code());
+            compiled.flops().ifPresent(flops -> values.put("flops", flops));
+            return values;
+        }
+    }
+
+    /** CPU time of this process so far. */
+    static double processSeconds() {
+        return PROCESS.getProcessCpuTime() / 1e9;
+    }
+}
