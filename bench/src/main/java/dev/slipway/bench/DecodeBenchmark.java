@@ -8,6 +8,7 @@ import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.topology.Topologies;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -23,7 +24,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * SmolLM2-135M on this CPU, float32, 128 tokens of prompt in each row: a decode step, which gives a token to each row. Tokens a
+ * SmolLM2-135M on this CPU in the form that the CPU is given, 128 tokens of prompt in each row: a decode step, which gives a token to each row. Tokens a
  * second are {@code batch * 1000 / (ms per step)}.
  *
  * <p>{@code ./slipway-bench jmh DecodeBenchmark}
@@ -47,11 +48,11 @@ public class DecodeBenchmark {
             PluginLocator.ofUser(),
             InferenceRunner.of(config, DecodeOptions.greedy(2 * PROMPT)),
             Topologies.resolve("cpu"),
-            (name, target, type) -> checkpoint.read(name, target, Cases.dtype(type)));
+            Cases.parameters(checkpoint));
     private DecodeSession.TokenStream stream = start(1);
 
     private DecodeSession.TokenStream start(int rows) {
-        return session.stream(Cases.prompts(rows, PROMPT), PROMPT, new float[rows], new int[4]);
+        return session.stream(Cases.prompts(rows, PROMPT), PROMPT, Map.of(), new int[4]);
     }
 
     /** Reads the prompts. */

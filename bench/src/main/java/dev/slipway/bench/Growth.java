@@ -165,7 +165,7 @@ final class Growth {
         Topology machine = Cases.machine("v5e-16");
         return length -> {
             DecodeOptions options =
-                    Cases.runner(Cases.model(model), machine).options().withMaxLength(length);
+                    Cases.runner(Cases.model(model), machine).options().with(o -> o.maxLength(length));
             return new Job(
                     Cases.runner(Cases.model(model), machine).withOptions(options),
                     machine,

@@ -73,7 +73,8 @@ class FiguresTest {
     void theProgramDoesNotGrowWithDepthWhereLayersAreScanned() {
         assertThat(Measure.operations(
                         Cases.lower("fuji-70b", "v5e-16").program().module()))
-                .isLessThan(2 * Measure.operations(
-                        Cases.lower("tiny-llama", "v5e-16").program().module()));
+                .isLessThan(2
+                        * Measure.operations(
+                                Cases.lower("tiny-llama", "v5e-16").program().module()));
     }
 }

@@ -4,17 +4,15 @@ package dev.slipway.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.StringReader;
-import javax.xml.parsers.DocumentBuilderFactory;
 import java.util.List;
+import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.xml.sax.InputSource;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What a comparison's raw measurements become. */
 class ReportTest {
-    private static final Report REPORT = Report.of(JsonMapper.builder()
-            .build()
-            .readTree("""
+    private static final Report REPORT = Report.of(JsonMapper.builder().build().readTree("""
                     {"started": "2026-11-30", "rounds": 2, "machine": {"cpu": "a CPU", "cores": 2, "commit": "abc"},
                      "measurements": [
                       {"case": "cold/m/t", "contender": "slipway", "load": 0.5, "wall_s": 4, "cpu_s": 3, "rss_bytes": 1073741824,
@@ -29,8 +27,8 @@ class ReportTest {
     @Test
     void ratiosAreOursByTheRivals() {
         assertThat(REPORT.markdown())
-                .contains("| whole process | rival | 8.00 [8.00, 8.00] s | 0.5 [0.5, 0.5] |")
-                .contains("| lower, first | rival | 200 [200, 200] ms | 0.01 [0.01, 0.01] |")
+                .contains("| whole process | rival | 8.00 [8.00, 8.00] s | 0.500 [0.500, 0.500] |")
+                .contains("| lower, first | rival | 200 [200, 200] ms | 0.0100 [0.0100, 0.0100] |")
                 .contains("| peak memory | slipway | 1.00 [1.00, 1.00] GiB |  |");
     }
 
