@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What {@code ./slipway-bench} starts: JMH and its arguments, or a measurement that JMH has no form for. */
@@ -23,8 +25,7 @@ public final class Main {
             case "smoke" -> Smoke.run();
             case "lower" -> print(Measure.lower(rest.get(0), rest.get(1), Integer.parseInt(rest.get(2))));
             case "compile" -> print(Measure.compile(rest.get(0), rest.get(1)));
-            case "figures" ->
-                System.out.println(JSON.writerWithDefaultPrettyPrinter().writeValueAsString(Figures.all()));
+            case "figures" -> figures(rest.isEmpty() ? null : Path.of(rest.getFirst()));
             case "report" -> report(Path.of(rest.getFirst()));
             case "growth" -> growth(rest.contains("--compile"), Path.of(rest.getLast()));
             default -> {
@@ -38,6 +39,24 @@ public final class Main {
 
     private static void print(Object document) {
         System.out.println(JSON.writeValueAsString(document));
+    }
+
+    /** Figures of all recorded cases to standard output, or to a file: then what changed is said. */
+    private static void figures(@Nullable Path record) throws IOException {
+        List<Figures> now = Figures.all();
+        String json = JSON.writerWithDefaultPrettyPrinter().writeValueAsString(now);
+        if (record == null) {
+            System.out.println(json);
+            return;
+        }
+        List<Figures> before = Files.exists(record)
+                ? JSON.readValue(Files.readString(record), new TypeReference<List<Figures>>() {})
+                : List.of();
+        Files.writeString(record, json + '\n');
+        List<String> changes = Figures.changes(before, now);
+        changes.forEach(System.out::println);
+        System.out.println(
+                record + ": " + (changes.isEmpty() ? "nothing changed" : changes.size() + " figures changed"));
     }
 
     /** {@code raw.json} in a folder to {@code results.md} and {@code results.html} beside it. */
