@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 /**
  * Writes matrices in {@link Blocks}. The steps of numbers that were quantised in such blocks are found again from the
  * numbers alone, whatever the file's encoding was, so nothing is lost; other numbers are rounded to the nearest of 256
- * steps between the block's least and greatest.
+ * (or 16) steps between the block's least and greatest.
  */
 final class BlockWeights {
     /** How far from a whole step a number may be, in steps, and still be taken for one. */
@@ -17,18 +17,21 @@ final class BlockWeights {
     /** Outputs that are laid out at a time: those of one block stand side by side. */
     private static final int TILE = 64;
 
+    private final boolean half;
     private final long out;
     private final MemorySegment steps;
     private final MemorySegment step;
     private final MemorySegment offset;
 
     /**
+     * @param half whether steps have 4 bits
      * @param out outputs of the whole matrix, all joined ones together
-     * @param steps {@code i8[in / 32, 32, out]}
+     * @param steps {@code i8[in / 32, 32, out]}, or {@code ui8[in / 32, 16, out]}
      * @param step {@code f32[in / 32, out]}
      * @param offset {@code f32[in / 32, out]}
      */
-    BlockWeights(long out, MemorySegment steps, MemorySegment step, MemorySegment offset) {
+    BlockWeights(boolean half, long out, MemorySegment steps, MemorySegment step, MemorySegment offset) {
+        this.half = half;
         this.out = out;
         this.steps = steps;
         this.step = step;
@@ -44,7 +47,7 @@ final class BlockWeights {
     void write(MemorySegment numbers, long in, long first, long count) {
         Block[] blocks = new Block[TILE];
         for (int i = 0; i < TILE; i++) {
-            blocks[i] = new Block();
+            blocks[i] = new Block(half);
         }
         for (long tile = 0; tile < count; tile += TILE) {
             int size = (int) Math.min(TILE, count - tile);
@@ -55,10 +58,12 @@ final class BlockWeights {
                     step.setAtIndex(ValueLayout.JAVA_FLOAT, at + i, blocks[i].step);
                     offset.setAtIndex(ValueLayout.JAVA_FLOAT, at + i, blocks[i].offset);
                 }
-                for (int k = 0; k < Blocks.SIZE; k++) {
-                    long row = (b * Blocks.SIZE + k) * out + first + tile;
+                int rows = half ? Blocks.SIZE / 2 : Blocks.SIZE;
+                for (int k = 0; k < rows; k++) {
+                    long row = (b * rows + k) * out + first + tile;
                     for (int i = 0; i < size; i++) {
-                        steps.set(ValueLayout.JAVA_BYTE, row + i, blocks[i].steps[k]);
+                        byte[] of = blocks[i].steps;
+                        steps.set(ValueLayout.JAVA_BYTE, row + i, half ? (byte) (of[k] | of[k + rows] << 4) : of[k]);
                     }
                 }
             }
@@ -69,8 +74,13 @@ final class BlockWeights {
     private static final class Block {
         private final float[] numbers = new float[Blocks.SIZE];
         private final byte[] steps = new byte[Blocks.SIZE];
+        private final boolean half;
         private float step;
         private float offset;
+
+        Block(boolean half) {
+            this.half = half;
+        }
 
         void find(MemorySegment from, long index) {
             MemorySegment.copy(from, ValueLayout.JAVA_FLOAT, 4 * index, numbers, 0, Blocks.SIZE);
@@ -86,8 +96,10 @@ final class BlockWeights {
             // Steps from 0 rather than from the least where the numbers allow it: then the offset is exactly 0.
             float zero = least * inverse;
             int low = Math.round(zero);
-            boolean symmetric =
-                    low >= Byte.MIN_VALUE && low + count <= Byte.MAX_VALUE && Math.abs(zero - low) <= TOLERANCE;
+            boolean symmetric = !half
+                    && low >= Byte.MIN_VALUE
+                    && low + count <= Byte.MAX_VALUE
+                    && Math.abs(zero - low) <= TOLERANCE;
             if (!symmetric) {
                 low = count <= Byte.MAX_VALUE ? 0 : Byte.MIN_VALUE;
             }
@@ -98,14 +110,17 @@ final class BlockWeights {
         }
 
         /**
-         * The fewest steps between least and greatest of which each number is a whole one; 255 if there are none. Up to 15
-         * are tried as they are; beyond, multiples stand for fewer.
+         * The fewest steps between least and greatest of which each number is a whole one; the most there can be if there
+         * are none. Up to 15 are tried as they are; beyond, multiples stand for fewer.
          */
         private int count(float least, float greatest) {
             for (int count = 1; count < 16; count++) {
                 if (whole(least, count / (greatest - least))) {
                     return count;
                 }
+            }
+            if (half) {
+                return 15;
             }
             for (int count = 128; count < 255; count++) {
                 if (whole(least, count / (greatest - least))) {

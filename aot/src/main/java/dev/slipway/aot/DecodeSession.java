@@ -52,9 +52,7 @@ public final class DecodeSession implements AutoCloseable {
         this.mesh = Mesh.of(machine, runner.mesh(), runner.order());
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
-        this.form = runner.form() != null
-                ? runner.form()
-                : InferenceRunner.formFor(machine.platform(), source.inBlocks() && mesh.size() == 1);
+        this.form = runner.form() != null ? runner.form() : InferenceRunner.formFor(runner.model(), mesh, source);
         List<TensorSpec> specs = runner.lower(mesh, form, SAMPLE_DECODE, InputBatchSpec.prefix(1, 1))
                 .parameterSpecs();
         this.parameters = ProgramParameters.load(specs, runner.model(), source, arrays, devices);

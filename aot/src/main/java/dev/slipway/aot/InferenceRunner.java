@@ -9,6 +9,8 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.Parameters;
+import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.SampleDecode;
@@ -19,6 +21,7 @@ import dev.slipway.mesh.MeshShape;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -124,24 +127,37 @@ public record InferenceRunner(
         }
     }
 
-    /** The form that suits a platform where nothing is known of how the weights are stored. */
-    public static Form formFor(Platform platform) {
-        return formFor(platform, false);
-    }
-
     /**
-     * The form that suits a platform. docs/performance.md has the measurements behind this choice.
-     *
-     * @param inBlocks whether the weights lie on one device, and {@link ParameterSource#inBlocks in blocks}
+     * The form that suits a platform where nothing is known of how the weights are stored. docs/performance.md has the
+     * measurements behind this choice and the next.
      */
-    static Form formFor(Platform platform, boolean inBlocks) {
+    public static Form formFor(Platform platform) {
         return switch (platform) {
             case TPU, GPU -> Form.scanned(ElementType.BF16);
-            case CPU ->
-                inBlocks
-                        ? Form.scanned(ElementType.F32).withMatrices(Form.Matrices.BLOCKS)
-                        : Form.scanned(ElementType.F32);
+            case CPU -> Form.scanned(ElementType.F32);
         };
+    }
+
+    /** The form that suits this CPU, given how the weights are stored. */
+    static Form formFor(DecoderConfig model, Mesh mesh, ParameterSource source) {
+        Form form = formFor(Platform.CPU);
+        IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
+        IntSummaryStatistics layers = new IntSummaryStatistics();
+        for (int i = 0; i < model.depth(); i++) {
+            layers.combine(bits(Parameters.ofLayer(model), "layers/" + i + "/", source));
+        }
+        if (mesh.size() > 1 || Math.max(outside.getMax(), layers.getMax()) > 8) {
+            return form;
+        }
+        return form.withMatrices(layers.getMax() > 4 ? Form.Matrices.BLOCKS : Form.Matrices.HALF_BLOCKS);
+    }
+
+    /** Bits of the matrices' numbers, 32 for those that are not in blocks. */
+    private static IntSummaryStatistics bits(Map<String, Weight> weights, String prefix, ParameterSource source) {
+        return weights.values().stream()
+                .filter(weight -> weight.outputs() > 0)
+                .mapToInt(weight -> source.blockBits(prefix + weight.name()).orElse(32))
+                .summaryStatistics();
     }
 
     /** The compiler options that suit a platform's form; what a caller gives comes on top. */
@@ -149,7 +165,7 @@ public record InferenceRunner(
         return switch (platform) {
             case TPU, GPU -> Map.of();
             // Sums in YNNPACK's subgraphs run over intermediate arrays; XLA's own loops keep them in registers.
-            case CPU -> Map.of("xla_cpu_experimental_ynn_fusion_type", "");
+            case CPU -> Map.of("xla_cpu_experimental_ynn_fusion_type", "", "xla_cpu_prefer_vector_width", 512L);
         };
     }
 }

@@ -3,6 +3,7 @@ package dev.slipway.aot;
 
 import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.MemorySegment;
+import java.util.OptionalInt;
 
 /** Where a program's parameters come from, e.g. a checkpoint. Called by several threads at once. */
 @FunctionalInterface
@@ -17,10 +18,11 @@ public interface ParameterSource {
     void read(String name, MemorySegment target, ElementType type);
 
     /**
-     * Whether all matrices are stored in blocks of 32 inputs with at most 256 steps each, as in GGUF's {@code Q4_1} and
-     * {@code Q8_0}: then programs for this CPU take them so, at a quarter of the memory traffic and without loss.
+     * How many bits each number of a weight is stored in, if blocks of 32 inputs share a step and an offset, as in GGUF's
+     * {@code Q4_1} and {@code Q8_0}; empty for other weights. Programs for this CPU take matrices so where all are, at a
+     * quarter or an eighth of the memory traffic and without loss.
      */
-    default boolean inBlocks() {
-        return false;
+    default OptionalInt blockBits(String name) {
+        return OptionalInt.empty();
     }
 }

@@ -9,6 +9,7 @@ import dev.slipway.lowering.Parameters;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * A model on disk: what it is, how it reads and writes text, and its weights under the names of {@link Parameters}.
@@ -92,10 +93,12 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
     Optional<MemorySegment> mapped(String name, Dtype dtype);
 
     /**
-     * Whether the file stores every matrix in blocks of 32 neighbouring inputs that share a step and an offset, at most 8
-     * bits each, as GGUF's {@code Q4_0} to {@code Q8_0} do.
+     * How many bits the file has for each number of a weight, where blocks of 32 neighbouring inputs share a step and an
+     * offset: 4, 5 or 8, as in GGUF's {@code Q4_0} to {@code Q8_0}, {@code Q4_K} and {@code Q5_K}. Empty for other weights.
+     *
+     * @throws CheckpointException if there is no such weight
      */
-    boolean inBlocks();
+    OptionalInt blockBits(String name);
 
     /** Unmaps the files; views from {@link #mapped} cannot be used any more. */
     @Override

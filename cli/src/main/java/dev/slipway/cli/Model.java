@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -80,8 +81,8 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
             }
 
             @Override
-            public boolean inBlocks() {
-                return weights.inBlocks();
+            public OptionalInt blockBits(String name) {
+                return weights.blockBits(name);
             }
         };
     }

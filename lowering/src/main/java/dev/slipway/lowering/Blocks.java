@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /**
  * Matrices in {@link Form.Matrices#BLOCKS}: {@value #SIZE} inputs of one output share a step and an offset, as in GGUF's
- * {@code Q4_1} and {@code Q8_0}, and each number is {@code offset + step * n} with {@code n} in 8 bits.
+ * {@code Q4_1} and {@code Q8_0}, and each number is {@code offset + step * n} with {@code n} in 8 or 4 bits.
  *
  * <p>Matrices with the same inputs are joined to one, output behind output: queries, keys and values, or gate and up. Such a
  * matrix is three parameters of a program, inputs first, since compilers make good loops over neighbouring outputs of one
@@ -15,7 +15,8 @@ import java.util.Optional;
  *
  * <table><caption>Parameters</caption>
  * <tr><th>path</th><th>type</th></tr>
- * <tr><td>{@code params/layers/3/q+k+v/steps}</td><td>{@code i8[in / 32, 32, out]}, the {@code n} above</td></tr>
+ * <tr><td>{@code params/layers/3/q+k+v/steps}</td><td>{@code i8[in / 32, 32, out]}, the {@code n} above; or {@code
+ *     ui8[in / 32, 16, out]} with input {@code i} of a block in the low and {@code 16 + i} in the high four bits</td></tr>
  * <tr><td>{@code params/layers/3/q+k+v/step}</td><td>{@code f32[in / 32, out]}</td></tr>
  * <tr><td>{@code params/layers/3/q+k+v/offset}</td><td>{@code f32[in / 32, out]}</td></tr>
  * </table>

@@ -32,7 +32,9 @@ public record Form(Layers layers, Matrices matrices, ElementType weights, Elemen
          * {@link Blocks Blocks} of 8-bit steps: a quarter of float32's bytes, and nothing is lost where the numbers were
          * stored in such blocks to begin with.
          */
-        BLOCKS
+        BLOCKS,
+        /** Blocks of 4-bit steps in the layers, and of 8-bit steps in the head, as files with 4 bits a weight have them. */
+        HALF_BLOCKS
     }
 
     /** Scanned, matrices output-major, everything in one element type. */

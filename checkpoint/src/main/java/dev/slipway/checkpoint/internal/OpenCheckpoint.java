@@ -16,6 +16,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 
 /**
@@ -63,8 +64,16 @@ public record OpenCheckpoint(
     }
 
     @Override
-    public boolean inBlocks() {
-        return weights.values().stream().flatMap(ImmutableList::stream).allMatch(View::inBlocks);
+    public OptionalInt blockBits(String name) {
+        int most = 0;
+        for (View part : parts(name)) {
+            OptionalInt bits = part.blockBits();
+            if (bits.isEmpty()) {
+                return bits;
+            }
+            most = Math.max(most, bits.getAsInt());
+        }
+        return OptionalInt.of(most);
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Numbers of a stored tensor in another order: the number at {@code (i, j, ...)} is the stored one at {@code offset + i *
@@ -78,14 +79,17 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
                         && steps.subList(0, steps.size() - 1).stream().allMatch(s -> s.stride() % block == 0));
     }
 
-    /** Whether 32 neighbouring numbers of a row share a step and an offset, or this is part of a vector. */
-    boolean inBlocks() {
-        return tensor.shape().length() < 2
-                || (steps.getLast().stride() == 1
-                        && switch (tensor.encoding()) {
-                            case Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K -> true;
-                            default -> false;
-                        });
+    /** Bits of a number, if 32 neighbouring ones share a step and an offset. */
+    OptionalInt blockBits() {
+        if (steps.getLast().stride() != 1) {
+            return OptionalInt.empty();
+        }
+        return switch (tensor.encoding()) {
+            case Q4_0, Q4_1, Q4_K -> OptionalInt.of(4);
+            case Q5_0, Q5_1, Q5_K -> OptionalInt.of(5);
+            case Q8_0 -> OptionalInt.of(8);
+            default -> OptionalInt.empty();
+        };
     }
 
     /** The stored bytes, if they are what {@link #copy} would write. */

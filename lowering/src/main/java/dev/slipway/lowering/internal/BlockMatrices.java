@@ -13,6 +13,7 @@ import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Matrices in {@link Blocks}, and products with them.
@@ -34,7 +35,9 @@ final class BlockMatrices {
 
     /** Whether a weight lies in blocks. */
     static boolean holds(Form form, Weight weight) {
-        return form.matrices() == Form.Matrices.BLOCKS && weight.outputs() > 0 && weight.in() % Blocks.SIZE == 0;
+        return form.matrices() != Form.Matrices.OUTPUT_MAJOR
+                && weight.outputs() > 0
+                && weight.in() % Blocks.SIZE == 0;
     }
 
     /** The matrices that lie together with this one, of those that a layer has. */
@@ -46,10 +49,17 @@ final class BlockMatrices {
                 .orElse(ImmutableList.of(matrix));
     }
 
-    /** Type of a part of a matrix. */
-    static TensorType type(Part part, long in, long out) {
+    /**
+     * Type of a part of a matrix.
+     *
+     * @param half whether the steps are of 4 bits
+     */
+    static TensorType type(Part part, boolean half, long in, long out) {
         return switch (part) {
-            case STEPS -> TensorType.of(ElementType.I8, in / Blocks.SIZE, Blocks.SIZE, out);
+            case STEPS ->
+                half
+                        ? TensorType.of(ElementType.UI8, in / Blocks.SIZE, Blocks.SIZE / 2, out)
+                        : TensorType.of(ElementType.I8, in / Blocks.SIZE, Blocks.SIZE, out);
             case STEP, OFFSET -> TensorType.of(ElementType.F32, in / Blocks.SIZE, out);
         };
     }
@@ -75,10 +85,17 @@ final class BlockMatrices {
         long blocks = o.size(steps, 0);
         long out = o.size(steps, 2);
         Value inputs = o.transpose(o.b().reshape(x, rows, blocks, Blocks.SIZE), 1, 2, 0);
-        long[] shape = {blocks, Blocks.SIZE, rows, out};
-        Value terms = o.multiply(
-                o.broadcast(inputs, shape, 0, 1, 2), o.broadcast(o.convert(steps, ElementType.F32), shape, 0, 1, 3));
-        Value sums = o.sum(terms, 1);
+        List<Value> numbers = numbers(o, steps);
+        long each = Blocks.SIZE / numbers.size();
+        long[] shape = {blocks, each, rows, out};
+        Value terms = null;
+        for (int i = 0; i < numbers.size(); i++) {
+            Value part = o.multiply(
+                    o.broadcast(o.sliceAxis(inputs, 1, i * each, (i + 1) * each), shape, 0, 1, 2),
+                    o.broadcast(numbers.get(i), shape, 0, 1, 3));
+            terms = terms == null ? part : o.add(terms, part);
+        }
+        Value sums = o.sum(Objects.requireNonNull(terms), 1);
         long[] perBlock = {blocks, rows, out};
         Value scaled = o.add(
                 o.multiply(sums, o.broadcast(step, perBlock, 0, 2)),
@@ -91,12 +108,27 @@ final class BlockMatrices {
                         ElementType.F32);
     }
 
+    /** How many steps each number is from its block's offset: all inputs of a block, or the first and the second half. */
+    private static List<Value> numbers(Ops o, Value steps) {
+        if (steps.tensorType().element().equals(ElementType.I8)) {
+            return List.of(o.convert(steps, ElementType.F32));
+        }
+        TensorType bytes = steps.tensorType();
+        Value low = o.b().and(steps, o.b().constant(bytes, 15L));
+        Value high = o.b().shiftRightLogical(steps, o.b().constant(bytes, 4L));
+        // By way of i32: XLA:CPU converts that in one instruction, and unsigned bytes in several.
+        return List.of(
+                o.convert(o.convert(low, ElementType.I32), ElementType.F32),
+                o.convert(o.convert(high, ElementType.I32), ElementType.F32));
+    }
+
     /** The matrix in float32 first: worth it once many rows share it. */
     private static Value dense(Ops o, Value x, Value steps, Value step, Value offset) {
-        long[] shape = o.shape(steps);
-        Value matrix = o.add(
-                o.multiply(o.convert(steps, ElementType.F32), o.broadcast(step, shape, 0, 2)),
-                o.broadcast(offset, shape, 0, 2));
+        List<Value> numbers = numbers(o, steps);
+        Value all = numbers.size() == 1 ? numbers.getFirst() : o.b().concatenate(numbers, 1);
+        long[] shape = o.shape(all);
+        Value matrix =
+                o.add(o.multiply(all, o.broadcast(step, shape, 0, 2)), o.broadcast(offset, shape, 0, 2));
         return o.dot(x, o.b().reshape(matrix, shape[0] * shape[1], shape[2]), 1, 0, ElementType.F32);
     }
 }

@@ -184,7 +184,7 @@ final class DecoderEmitter {
         q = o.b().reshape(q, batch, length, attention.kvHeads(), attention.group(), attention.headDim());
         q = o.transpose(q, 0, 2, 3, 1, 4);
         KeysValues seen = cache.apply(new KeysValues(o.transpose(k, 0, 2, 1, 3), o.transpose(v, 0, 2, 1, 3)));
-        Value scores = o.batchDot(q, o.convert(seen.keys(), form.compute()), 4, 3, ElementType.F32);
+        Value scores = scores(o, q, o.convert(seen.keys(), form.compute()));
         if (attention.scoreCap() != 0) {
             scores = o.cap(scores, attention.scoreCap());
         }
@@ -199,6 +199,15 @@ final class DecoderEmitter {
         mixed = o.transpose(mixed, 0, 3, 1, 2, 4);
         mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
         return multiply(o, weights, mixed, "o").getFirst();
+    }
+
+    /** Queries and keys {@code [batch, kv_heads, columns, head_dim]} to {@code f32[batch, kv_heads, group, length, columns]}. */
+    private Value scores(Ops o, Value q, Value keys) {
+        if (form.matrices() == Form.Matrices.OUTPUT_MAJOR || o.size(q, 3) > 1) {
+            return o.batchDot(q, keys, 4, 3, ElementType.F32);
+        }
+        // XLA:CPU copies a right side whose contracted dimension is the last: rather the queries than all keys.
+        return o.transpose(o.batchDot(keys, q, 3, 4, ElementType.F32), 0, 1, 3, 4, 2);
     }
 
     /**
