@@ -35,9 +35,7 @@ final class BlockMatrices {
 
     /** Whether a weight lies in blocks. */
     static boolean holds(Form form, Weight weight) {
-        return form.matrices() != Form.Matrices.OUTPUT_MAJOR
-                && weight.outputs() > 0
-                && weight.in() % Blocks.SIZE == 0;
+        return form.matrices() != Form.Matrices.OUTPUT_MAJOR && weight.outputs() > 0 && weight.in() % Blocks.SIZE == 0;
     }
 
     /** The matrices that lie together with this one, of those that a layer has. */
@@ -127,8 +125,7 @@ final class BlockMatrices {
         List<Value> numbers = numbers(o, steps);
         Value all = numbers.size() == 1 ? numbers.getFirst() : o.b().concatenate(numbers, 1);
         long[] shape = o.shape(all);
-        Value matrix =
-                o.add(o.multiply(all, o.broadcast(step, shape, 0, 2)), o.broadcast(offset, shape, 0, 2));
+        Value matrix = o.add(o.multiply(all, o.broadcast(step, shape, 0, 2)), o.broadcast(offset, shape, 0, 2));
         return o.dot(x, o.b().reshape(matrix, shape[0] * shape[1], shape[2]), 1, 0, ElementType.F32);
     }
 }
