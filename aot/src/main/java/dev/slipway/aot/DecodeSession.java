@@ -5,7 +5,6 @@ import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
@@ -28,12 +27,12 @@ import java.util.stream.IntStream;
  * <p>One thread uses a session at a time. What it holds natively goes when it is closed.
  */
 public final class DecodeSession implements AutoCloseable {
-    private static final String SAMPLE_DECODE = "sample_decode";
     private static final String KEY = "prng_key";
     private static final String NEW_KEY = "new_key";
     private static final String PREFIX = "input_batch/prefix";
     private static final String COLUMN = "column";
     private static final String TOKENS = "state/tokens";
+    private static final String LOGITS = "logits";
 
     private final InferenceRunner runner;
     private final Mesh mesh;
@@ -53,9 +52,8 @@ public final class DecodeSession implements AutoCloseable {
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
         this.form = runner.form() != null ? runner.form() : InferenceRunner.formFor(runner.model(), mesh, source);
-        List<TensorSpec> specs = runner.lower(mesh, form, SAMPLE_DECODE, InputBatchSpec.prefix(1, 1))
-                .parameterSpecs();
-        this.parameters = ProgramParameters.load(specs, runner.model(), source, arrays, devices);
+        this.parameters =
+                ProgramParameters.load(runner.parameterSpecs(mesh, form), runner.model(), source, arrays, devices);
     }
 
     /**
@@ -103,12 +101,16 @@ public final class DecodeSession implements AutoCloseable {
      * @throws dev.slipway.runtime.PjrtException if the compiler refuses it
      */
     public LoadedProgram load(InferenceProgram program) {
+        LoadedProgram loaded = compile(program);
+        held.add(loaded);
+        return loaded;
+    }
+
+    private LoadedProgram compile(InferenceProgram program) {
         LoadedExecutable executable = client.compile(
                 Program.stablehlo(program.module().toString()),
                 CompileJob.compileOptions(mesh.deviceIds(), InferenceRunner.compilerOptionsFor(machine.platform())));
-        LoadedProgram loaded = new LoadedProgram(program, executable, parameters, arrays);
-        held.add(loaded);
-        return loaded;
+        return new LoadedProgram(program, executable, parameters, arrays);
     }
 
     /**
@@ -127,7 +129,8 @@ public final class DecodeSession implements AutoCloseable {
         inputs.put(KEY, HostArray.of(key, key.length));
         inputs.put(PREFIX, prefix(prompts, width));
         controls.forEach((control, array) -> inputs.put(control.path(), array));
-        try (LoadedProgram program = load(InputBatchSpec.prefix(prompts.length, width), SAMPLE_DECODE)) {
+        InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
+        try (LoadedProgram program = compile(runner.lower(mesh, form, AotCompiler.SAMPLE_DECODE, batch))) {
             return program.run(inputs);
         }
     }
@@ -143,32 +146,48 @@ public final class DecodeSession implements AutoCloseable {
      */
     public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
+        Map<String, HostArray> prompt = new HashMap<>();
+        prompt.put(KEY, HostArray.of(key, key.length));
+        prompt.put(PREFIX, prefix(prompts, width));
+        Map<String, HostArray> kept = new HashMap<>();
+        for (Control control : runner.options().controls()) {
+            HostArray given = controls.get(control);
+            if (given != null) {
+                kept.put(control.path(), given);
+            }
+        }
+        Map<String, List<Buffer>> carried = new HashMap<>();
         LoadedProgram step = load(batch, "decode_step");
-        try (LoadedProgram prefill = load(batch, "prefill")) {
+        try (LoadedProgram prefill = compile(runner.lower(mesh, form, "prefill", batch))) {
             long start = System.nanoTime();
+            prefill.putAll(kept, carried);
             Map<String, List<Buffer>> given = new HashMap<>();
-            Map<String, List<Buffer>> carried = new HashMap<>();
             try {
-                given.put(KEY, prefill.put(KEY, HostArray.of(key, key.length)));
-                given.put(PREFIX, prefill.put(PREFIX, prefix(prompts, width)));
-                for (Control control : runner.options().controls()) {
-                    carried.put(control.path(), prefill.put(control.path(), controls.get(control)));
-                }
+                prefill.putAll(prompt, given);
                 given.putAll(carried);
                 carried.putAll(prefill.runBuffers(given));
             } finally {
-                carried.keySet().forEach(given::remove);
-                given.values().forEach(DecodeSession::close);
+                prompt.keySet().forEach(path -> close(given.getOrDefault(path, List.of())));
             }
-            carried.put(KEY, Objects.requireNonNull(carried.remove(NEW_KEY)));
+            carried.put(KEY, take(carried, NEW_KEY));
             carried.put(COLUMN, step.put(COLUMN, HostArray.of(new int[] {
                 width % runner.options().maxLength()
             })));
-            float[] logits = prefill.get("logits", take(carried, "logits")).floats();
+            List<Buffer> last = take(carried, LOGITS);
+            float[] logits;
+            try {
+                logits = prefill.get(LOGITS, last).floats();
+            } finally {
+                close(last);
+            }
             double seconds = (System.nanoTime() - start) / 1e9;
             TokenStream stream = new TokenStream(step, carried, logits, seconds);
             held.add(stream);
             return stream;
+        } catch (RuntimeException e) {
+            carried.values().forEach(DecodeSession::close);
+            step.close();
+            throw e;
         }
     }
 

@@ -15,6 +15,7 @@ import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.lowering.ShardingRules;
+import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.DeviceOrder;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.MeshShape;
@@ -109,13 +110,20 @@ public record InferenceRunner(
         }
         AxlearnPrograms programs = AxlearnPrograms.of(model, written, on, axlearn.layout());
         return switch (method) {
-            case "sample_decode" -> programs.sampleDecode(axlearn.sampleDecode(), batch);
+            case AotCompiler.SAMPLE_DECODE -> programs.sampleDecode(axlearn.sampleDecode(), batch);
             case "beam_search_decode" -> programs.beamSearchDecode(axlearn.beamSearch(), batch);
             default ->
                 throw new LoweringException(
                         "AXLearn has no method \"%s\" here; there are sample_decode and beam_search_decode"
                                 .formatted(method));
         };
+    }
+
+    /** The parameters that all programs of this runner take first. */
+    List<TensorSpec> parameterSpecs(Mesh on, Form written) {
+        return axlearn == null
+                ? DecodePrograms.of(model, written, options, on, rules).parameterSpecs()
+                : AxlearnPrograms.of(model, written, on, axlearn.layout()).parameterSpecs();
     }
 
     private static long width(String method, int colon) {

@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,11 +66,20 @@ public final class LoadedProgram implements AutoCloseable {
         if (array == null
                 || !array.type().shape().equals(spec.type().shape())
                 || array.data().byteSize() != DeviceArrays.type(spec).hostBytes()) {
-            throw new AotException("input %s is %s; %s takes %s"
-                    .formatted(spec.path(), array == null ? "missing" : array.type(), program.method(), spec.type()));
+            throw refused(spec, array == null ? "missing" : array.type());
         }
         MemorySegment copy = arena.allocate(array.data().byteSize(), 64);
         return copy.copyFrom(array.data());
+    }
+
+    /**
+     * Puts arguments on the devices.
+     *
+     * @param inputs by path
+     * @param buffers takes what is there, also where a later array is refused
+     */
+    void putAll(Map<String, HostArray> inputs, Map<String, List<Buffer>> buffers) {
+        inputs.forEach((path, array) -> buffers.put(path, put(path, array)));
     }
 
     /** Puts an argument on the devices. */
@@ -100,7 +108,7 @@ public final class LoadedProgram implements AutoCloseable {
      */
     Map<String, List<Buffer>> runBuffers(Map<String, List<Buffer>> inputs) {
         List<List<Buffer>> given = program.inputSpecs().stream()
-                .map(spec -> Objects.requireNonNull(inputs.get(spec.path()), spec.path()))
+                .map(spec -> given(spec, inputs.get(spec.path())))
                 .toList();
         List<List<Buffer>> byDevice = new ArrayList<>();
         for (int d = 0; d < program.mesh().size(); d++) {
@@ -120,6 +128,18 @@ public final class LoadedProgram implements AutoCloseable {
             byPath.put(program.results().get(r).path(), buffers);
         }
         return byPath;
+    }
+
+    private List<Buffer> given(TensorSpec spec, @Nullable List<Buffer> buffers) {
+        if (buffers == null) {
+            throw refused(spec, "missing");
+        }
+        return buffers;
+    }
+
+    private AotException refused(TensorSpec spec, Object what) {
+        return new AotException(
+                "input %s is %s; %s takes %s".formatted(spec.path(), what, program.method(), spec.type()));
     }
 
     private static void close(List<Buffer> buffers) {

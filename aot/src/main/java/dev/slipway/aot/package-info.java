@@ -19,6 +19,46 @@
  * long bytes = compiled.memory().temporaries();
  * }
  *
+ * <h2>Several programs from one call</h2>
+ *
+ * {@snippet :
+ * InferenceRunner runner = InferenceRunner.of(
+ *                 Presets.find("llama-3-8b").orElseThrow(),
+ *                 DecodeOptions.greedy(2048).withControls(Control.TEMPERATURE, Control.TOP_P))
+ *         .withMesh(List.of("data", "model"), MeshShape.of(1, -1));
+ * Map<String, Compiled> server = new AotCompiler(PluginLocator.ofUser())
+ *         .compileInferencePrograms(
+ *                 runner,
+ *                 InputBatchSpec.prefix(8, 512),
+ *                 "v5e-16",
+ *                 1,
+ *                 Map.of("xla_tpu_enable_latency_hiding_scheduler", true),
+ *                 "prefill:128",
+ *                 "prefill:512",
+ *                 "insert",
+ *                 "decode_step");
+ * }
+ *
+ * <p>What each takes and gives is in {@link dev.slipway.lowering.DecodePrograms}; {@link
+ * dev.slipway.aot.InferenceRunner#withAxlearn} asks for AXLearn's own programs, parameter tree and oddities included.
+ *
+ * <h2>Run it here</h2>
+ *
+ * {@snippet :
+ * Checkpoint checkpoint = Checkpoint.open(Path.of("model.gguf"));
+ * ParameterSource weights = (name, target, type) -> checkpoint.read(name, target, Dtype.F32);
+ * InferenceRunner runner = InferenceRunner.of(checkpoint.config(), DecodeOptions.greedy(256));
+ * int[][] prompts = {{1, 4093, 28}};
+ * int[] key = RandomSource.RBG.key(42);
+ * try (DecodeSession session =
+ *         DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), weights)) {
+ *     int[] sequences = session.sampleDecode(prompts, 64, Map.of(), key).get("sequences").ints();
+ *     DecodeSession.TokenStream stream = session.stream(prompts, 64, Map.of(), key);
+ *     int first = stream.tokens()[0];
+ *     int second = stream.advance()[0];
+ * }
+ * }
+ *
  * <h2>The reference's arguments</h2>
  *
  * <table>
@@ -52,6 +92,6 @@
  * <h2>Lifetimes</h2>
  *
  * <p>A {@link dev.slipway.aot.Compiled} is a plain value. A {@link dev.slipway.aot.DecodeSession} holds devices and parameters
- * until it is closed, and closes the streams that it gave.
+ * until it is closed; its {@link dev.slipway.aot.LoadedProgram}s and streams may be closed before, and go with it.
  */
 package dev.slipway.aot;

@@ -5,11 +5,13 @@
  * dev.slipway.lowering.Parameters its weights}, with the tokenizer and chat template that go with them.
  *
  * {@snippet :
- * try (Checkpoint model = Checkpoint.open(Path.of("SmolLM2-135M-Instruct.Q4_1.gguf"))) {
+ * try (Checkpoint model = Checkpoint.open(Path.of("SmolLM2-135M-Instruct.Q4_1.gguf"));
+ *         Arena arena = Arena.ofConfined()) {
  *     Tokenizer tokenizer = model.tokenizer().orElseThrow();
- *     String prompt = model.chatTemplate().orElseThrow().render(List.of(new Message("user", "What is gravity?")), true);
+ *     String prompt = model.chatTemplate().orElseThrow().render(List.of(new ChatTemplate.Message("user", "What is gravity?")), true);
  *     ImmutableIntArray ids = tokenizer.encodePrompt(prompt);
- *     model.read("layers/3/q/weight", segment, Dtype.F32);
+ *     MemorySegment queries = arena.allocate(4L * 576 * 576);
+ *     model.read("layers/3/q/weight", queries, Dtype.F32);
  * }
  * }
  *

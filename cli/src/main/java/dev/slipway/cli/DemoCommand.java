@@ -4,7 +4,6 @@ package dev.slipway.cli;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.Compiled;
 import dev.slipway.aot.InferenceRunner;
-import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.InputBatchSpec;
@@ -67,7 +66,7 @@ final class DemoCommand implements Callable<Integer> {
                     "v5e-16",
                     2));
             reports.add(compile(plugins, model, runner, "cpu", 1));
-            Generation.Answer answer = answer(plugins, model, checkpoint);
+            Generation.Answer answer = answer(plugins, model);
             if (output.json()) {
                 output.document(new Document(reports, prompt, answer.ids(), Generation.text(checkpoint, answer.ids())));
             }
@@ -93,15 +92,8 @@ final class DemoCommand implements Callable<Integer> {
         return report;
     }
 
-    private Generation.Answer answer(PluginsOnDemand plugins, Model model, Checkpoint checkpoint) {
-        int[] ids = checkpoint
-                .tokenizer()
-                .orElseThrow()
-                .encode(checkpoint
-                        .chatTemplate()
-                        .orElseThrow()
-                        .render(List.of(new ChatTemplate.Message("user", prompt)), true))
-                .toArray();
+    private Generation.Answer answer(PluginsOnDemand plugins, Model model) {
+        int[] ids = model.chat(prompt);
         if (!output.json()) {
             output.out().println();
             output.out().println("  " + output.terminal().bold(prompt));

@@ -3,9 +3,7 @@ package dev.slipway.cli;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.slipway.aot.InferenceRunner;
-import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.Checkpoint;
-import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.Form;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
@@ -152,7 +150,7 @@ final class GenerateCommand implements Callable<Integer> {
                 return batch(plugins, opened, machine, prompt.batch);
             }
             Checkpoint checkpoint = opened.weights();
-            int[] ids = promptIds(opened, checkpoint);
+            int[] ids = promptIds(opened);
             plugins.locate(Platform.CPU);
             Generation.Answer answer = Generation.run(
                     plugins,
@@ -201,7 +199,7 @@ final class GenerateCommand implements Callable<Integer> {
         output.out().flush();
     }
 
-    private int[] promptIds(Model opened, Checkpoint checkpoint) {
+    private int[] promptIds(Model opened) {
         List<Integer> given = prompt.ids;
         if (given != null) {
             for (int id : given) {
@@ -213,20 +211,7 @@ final class GenerateCommand implements Callable<Integer> {
             return given.stream().mapToInt(Integer::intValue).toArray();
         }
         String text = prompt.text == null ? "" : prompt.text;
-        Tokenizer tokenizer = checkpoint
-                .tokenizer()
-                .orElseThrow(() -> new Model.ModelException(
-                        opened.name() + " brings no tokenizer; give the prompt as token ids with --ids"));
-        if (raw) {
-            return tokenizer.encodePrompt(text).toArray();
-        }
-        ChatTemplate template = checkpoint
-                .chatTemplate()
-                .orElseThrow(() -> new Model.ModelException(
-                        opened.name() + " brings no chat template; give --raw to go on from the prompt as it is"));
-        return tokenizer
-                .encode(template.render(List.of(new ChatTemplate.Message("user", text)), true))
-                .toArray();
+        return raw ? opened.tokenizer().encodePrompt(text).toArray() : opened.chat(text);
     }
 
     private Document document(Checkpoint checkpoint, int[] promptIds, Generation.Answer answer) {

@@ -2,15 +2,18 @@
 package dev.slipway.cli;
 
 import dev.slipway.aot.ParameterSource;
+import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
+import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.runtime.PipPackage;
 import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -57,6 +60,25 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
                         () -> new ModelException(
                                 name
                                         + " has a configuration but no weights, so it can be compiled and not run; give a GGUF file or a folder with safetensors"));
+    }
+
+    /** How the model reads and writes text. */
+    Tokenizer tokenizer() {
+        return checkpoint
+                .flatMap(Checkpoint::tokenizer)
+                .orElseThrow(() ->
+                        new ModelException(name + " brings no tokenizer; give the prompt as token ids with --ids"));
+    }
+
+    /** Token ids of a chat that begins with what the user says, up to where the answer starts. */
+    int[] chat(String user) {
+        ChatTemplate template = checkpoint
+                .flatMap(Checkpoint::chatTemplate)
+                .orElseThrow(() -> new ModelException(
+                        name + " brings no chat template; give --raw to go on from the prompt as it is"));
+        return tokenizer()
+                .encode(template.render(List.of(new ChatTemplate.Message("user", user)), true))
+                .toArray();
     }
 
     /** Whether this is a folder of AXLearn's. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering;
 
+import com.google.common.collect.ImmutableList;
 import dev.slipway.lowering.internal.BeamSearchLowerer;
+import dev.slipway.lowering.internal.Reference;
 import dev.slipway.lowering.internal.ReferenceLowerer;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ElementType;
@@ -75,6 +77,11 @@ public final class AxlearnPrograms {
      */
     public InferenceProgram beamSearchCases(BeamSearch options, InputBatchSpec batch) {
         return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options, true);
+    }
+
+    /** The parameters that these programs take first, in order. */
+    public ImmutableList<TensorSpec> parameterSpecs() {
+        return Reference.parameters(config, form, mesh, layout);
     }
 
     private InputBatchSpec.Input prefix(InputBatchSpec batch) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering;
 
+import com.google.common.collect.ImmutableList;
 import dev.slipway.lowering.internal.Lowerer;
+import dev.slipway.lowering.internal.Program;
 import dev.slipway.mesh.Mesh;
 
 /**
@@ -129,6 +131,11 @@ public final class DecodePrograms {
                 BeamSearch.axlearn().penalty(),
                 options.stopIds().get(0),
                 options.padId());
+    }
+
+    /** The parameters that these programs take first, {@code insert} apart, in order. */
+    public ImmutableList<TensorSpec> parameterSpecs() {
+        return Program.parameters(config, form, mesh, rules, ParameterLayout.SLIPWAY);
     }
 
     private Lowerer lowerer(InputBatchSpec batch) {

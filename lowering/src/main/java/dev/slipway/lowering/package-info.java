@@ -22,6 +22,18 @@
  * shape, in {@link dev.slipway.lowering.Parameters}; which mesh axes cut them, in {@link
  * dev.slipway.lowering.ShardingRules}. A dimension that does not divide is left whole, and the program's notes say so.
  *
+ * <table><caption>What is fixed when a program is lowered, and where it is said</caption>
+ * <tr><th>what</th><th>where</th></tr>
+ * <tr><td>lengths, stops, number of decodes, which controls there are</td><td>{@link
+ *     dev.slipway.lowering.DecodeOptions}</td></tr>
+ * <tr><td>temperature, filters, penalties, biases, limits of each row</td><td>not at all: {@link
+ *     dev.slipway.lowering.Control}s are inputs</td></tr>
+ * <tr><td>random numbers</td><td>{@link dev.slipway.lowering.RandomSource}</td></tr>
+ * <tr><td>scanned or unrolled layers, element types, how matrices lie</td><td>{@link dev.slipway.lowering.Form}</td></tr>
+ * <tr><td>AXLearn's programs, reproduced with their oddities</td><td>{@link dev.slipway.lowering.AxlearnPrograms} of
+ *     {@link dev.slipway.lowering.SampleDecode} and {@link dev.slipway.lowering.BeamSearch}</td></tr>
+ * </table>
+ *
  * <p>What cannot be lowered is a {@link dev.slipway.lowering.LoweringException}.
  */
 package dev.slipway.lowering;

@@ -111,9 +111,12 @@ public final class ShardedArrays {
         }
         List<Buffer> buffers = new ArrayList<>();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment part = arena.allocate(Math.max(1, shard.hostBytes()), 64);
+            boolean whole = shard.equals(type);
+            MemorySegment part = whole ? data : arena.allocate(Math.max(1, shard.hostBytes()), 64);
             for (int i = 0; i < devices.size(); i++) {
-                copy(data, part, type, shard, sharding.position(i), true);
+                if (!whole) {
+                    copy(data, part, type, shard, sharding.position(i), true);
+                }
                 buffers.add(client.put(part, shard, devices.get(i)));
             }
         } catch (RuntimeException e) {
@@ -148,24 +151,28 @@ public final class ShardedArrays {
         }
     }
 
-    /** Copies one part out of or into the whole, run by run of its innermost dimension. */
+    /** Copies one part out of or into the whole, in runs as long as its inner dimensions that are whole make them. */
     private static void copy(
             MemorySegment whole, MemorySegment part, TensorType type, TensorType shard, long[] position, boolean out) {
-        int rank = shard.dimensions().size();
         int bytes = type.element().hostBytes();
-        long run = rank == 0 ? 1 : shard.dimensions().getLast();
+        int outer = shard.dimensions().size();
+        long run = 1;
+        boolean inner = true;
+        while (outer > 0 && inner) {
+            outer--;
+            run *= shard.dimensions().get(outer);
+            inner = shard.dimensions().get(outer).equals(type.dimensions().get(outer));
+        }
         long rows = run == 0 ? 0 : shard.elements() / run;
         for (long row = 0; row < rows; row++) {
             long rest = row;
             long at = 0;
-            long stride = rank == 0 ? 0 : type.dimensions().getLast();
-            if (rank > 0) {
-                at = position[rank - 1] * run;
-            }
-            for (int d = rank - 2; d >= 0; d--) {
+            long stride = 1;
+            for (int d = shard.dimensions().size() - 1; d >= 0; d--) {
                 long size = shard.dimensions().get(d);
-                at += (position[d] * size + rest % size) * stride;
-                rest /= size;
+                long index = d < outer ? rest % size : 0;
+                rest = d < outer ? rest / size : rest;
+                at += (position[d] * size + index) * stride;
                 stride *= type.dimensions().get(d);
             }
             if (out) {

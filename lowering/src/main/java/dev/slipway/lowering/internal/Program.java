@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
-final class Program {
+public final class Program {
     private static final String PARAMS = "params/";
 
     private final DecoderConfig config;
@@ -55,6 +55,12 @@ final class Program {
             case AXLEARN -> addAxlearnParameters();
         }
         this.parameters = arguments.size();
+    }
+
+    /** The parameters that a model's programs take. */
+    public static ImmutableList<TensorSpec> parameters(
+            DecoderConfig config, Form form, Mesh mesh, ShardingRules rules, ParameterLayout layout) {
+        return ImmutableList.copyOf(new Program(config, form, mesh, rules, layout).arguments);
     }
 
     /** A program without parameters. */

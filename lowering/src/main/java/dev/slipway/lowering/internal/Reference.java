@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering.internal;
 
+import com.google.common.collect.ImmutableList;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
@@ -8,6 +9,7 @@ import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.lowering.ShardingRules;
+import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
 import dev.slipway.stablehlo.ElementType;
@@ -16,7 +18,7 @@ import dev.slipway.stablehlo.Value;
 import java.util.List;
 
 /** What AXLearn's programs have in common: their arguments, and rows as wide as the prefix. */
-final class Reference {
+public final class Reference {
     static final String KEY = "prng_key";
     static final String PREFIX = "input_batch/prefix";
 
@@ -35,9 +37,7 @@ final class Reference {
 
     Reference(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
         this.config = config;
-        this.form = layout == ParameterLayout.AXLEARN
-                ? form.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR)
-                : form;
+        this.form = form(form, layout);
         this.program = new Program(config, this.form, mesh, ShardingRules.standard(), layout);
         this.batch = prefix.type().dim(0);
         this.width = prefix.type().dim(1);
@@ -48,6 +48,20 @@ final class Reference {
                 prefix.type(),
                 prefix.partition() == null ? PartitionSpec.replicated() : prefix.partition(),
                 false);
+    }
+
+    /** AXLearn's parameters are layers in one array, whatever form is asked for. */
+    private static Form form(Form form, ParameterLayout layout) {
+        return switch (layout) {
+            case AXLEARN -> form.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR);
+            case SLIPWAY -> form;
+        };
+    }
+
+    /** The parameters that the programs take. */
+    public static ImmutableList<TensorSpec> parameters(
+            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
+        return Program.parameters(config, form(form, layout), mesh, ShardingRules.standard(), layout);
     }
 
     /** Adds a result whose first dimension is the batch. */
