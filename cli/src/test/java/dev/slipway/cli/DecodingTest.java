@@ -427,6 +427,31 @@ class DecodingTest {
     }
 
     @Test
+    void aCacheInAnotherOrderGivesTheSameTokensAndOneInBfloat16NearlyTheSameScores() {
+        DecodeOptions options = DecodeOptions.greedy(LENGTH);
+        Form form = Form.scanned(ElementType.F32);
+        int[] headLast = sampled(options, "cpu", MeshSpec.byDefault(), form, PROMPT, OTHER);
+        for (Form.Layers layers : Form.Layers.values()) {
+            Form timeLast = form.withLayers(layers).withCacheOrder(Form.CacheOrder.TIME_LAST);
+
+            assertThat(sampled(options, "cpu", MeshSpec.byDefault(), timeLast, PROMPT, OTHER))
+                    .isEqualTo(headLast);
+        }
+        List<float[]> scores = new ArrayList<>();
+        for (Form cached : List.of(form, form.withCache(ElementType.BF16))) {
+            try (DecodeSession session =
+                    session(DecodeOptions.greedy(PROMPT.length + 2), "cpu", MeshSpec.byDefault(), cached)) {
+                scores.add(session.sampleDecode(new int[][] {PROMPT}, PROMPT.length, Map.of(), KEY)
+                        .get("token_scores")
+                        .floats());
+            }
+        }
+        assertThat(scores.get(1)[PROMPT.length + 1])
+                .isCloseTo(scores.get(0)[PROMPT.length + 1], within(0.1f))
+                .isNotEqualTo(scores.get(0)[PROMPT.length + 1]);
+    }
+
+    @Test
     void differentDecodesOfAPromptDrawDifferentFirstTokens() {
         int[] sequences = sampled(
                 DecodeOptions.greedy(LENGTH).withNumDecodes(16),

@@ -11,8 +11,15 @@ import dev.slipway.stablehlo.ElementType;
  * @param weights element type of the parameters as the program takes them
  * @param compute element type of activations; norms, rotary angles, softmax and logits are float32 whatever it is
  * @param cache element type of keys and values at rest
+ * @param cacheOrder in which order the cache's last two dimensions are
  */
-public record Form(Layers layers, Matrices matrices, ElementType weights, ElementType compute, ElementType cache) {
+public record Form(
+        Layers layers,
+        Matrices matrices,
+        ElementType weights,
+        ElementType compute,
+        ElementType cache,
+        CacheOrder cacheOrder) {
     /** How the layers are written. */
     public enum Layers {
         /**
@@ -37,33 +44,46 @@ public record Form(Layers layers, Matrices matrices, ElementType weights, Elemen
         HALF_BLOCKS
     }
 
+    /** In which order the cache's last two dimensions are. */
+    public enum CacheOrder {
+        /** {@code [..., columns, head_dim]}: a step writes one run of memory. */
+        HEAD_LAST,
+        /** {@code [..., head_dim, columns]}, as AXLearn has it: nothing is padded where heads are narrower than a vector. */
+        TIME_LAST
+    }
+
     /** Scanned, matrices output-major, everything in one element type. */
     public static Form scanned(ElementType type) {
-        return new Form(Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type);
+        return new Form(Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST);
     }
 
     /** Unrolled, matrices output-major, everything in one element type. */
     public static Form unrolled(ElementType type) {
-        return new Form(Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type);
+        return new Form(Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST);
     }
 
     /** This form with its layers written in another way. */
     public Form withLayers(Layers other) {
-        return new Form(other, matrices, weights, compute, cache);
+        return new Form(other, matrices, weights, compute, cache, cacheOrder);
     }
 
     /** This form with its matrices lying in another way. */
     public Form withMatrices(Matrices other) {
-        return new Form(layers, other, weights, compute, cache);
+        return new Form(layers, other, weights, compute, cache, cacheOrder);
     }
 
     /** This form with weights, activations, keys and values in another element type. */
     public Form withElements(ElementType type) {
-        return new Form(layers, matrices, type, type, type);
+        return new Form(layers, matrices, type, type, type, cacheOrder);
     }
 
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
-        return new Form(layers, matrices, weights, compute, type);
+        return new Form(layers, matrices, weights, compute, type, cacheOrder);
+    }
+
+    /** This form with keys and values at rest in another order. */
+    public Form withCacheOrder(CacheOrder other) {
+        return new Form(layers, matrices, weights, compute, cache, other);
     }
 }

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Runs all layers over an activation and the KV cache, scanned or unrolled as the {@link Form} says.
  *
  * <p>The cache is a list of tensors: scanned, all keys {@code [layers, rows, kv_heads, columns, head_dim]} and all
- * values; unrolled, keys and values {@code [rows, kv_heads, columns, head_dim]} of each layer in turn. Either way a step
- * writes one column of each tensor in place.
+ * values; unrolled, keys and values {@code [rows, kv_heads, columns, head_dim]} of each layer in turn; the last two
+ * dimensions stand the other way round where the form says so. Either way a step writes one column of each tensor in place.
  */
 final class LayerStack {
     private final DecoderConfig config;
@@ -65,14 +65,22 @@ final class LayerStack {
     /** Shape of each tensor of the cache. */
     long[] cacheShape(long rows, long columns) {
         DecoderConfig.Attention attention = config.attention();
+        boolean timeLast = form.cacheOrder() == Form.CacheOrder.TIME_LAST;
+        long beforeLast = timeLast ? attention.headDim() : columns;
+        long last = timeLast ? columns : attention.headDim();
         return form.layers() == Form.Layers.SCANNED
-                ? new long[] {config.depth(), rows, attention.kvHeads(), columns, attention.headDim()}
-                : new long[] {rows, attention.kvHeads(), columns, attention.headDim()};
+                ? new long[] {config.depth(), rows, attention.kvHeads(), beforeLast, last}
+                : new long[] {rows, attention.kvHeads(), beforeLast, last};
     }
 
     /** Which dimension of the cache's tensors is the rows. */
     int cacheRowDimension() {
         return form.layers() == Form.Layers.SCANNED ? 1 : 0;
+    }
+
+    /** Which dimension of the cache's tensors is the columns. */
+    int cacheColumnDimension() {
+        return cacheRowDimension() + (form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 3 : 2);
     }
 
     /** Runs the layers. */
@@ -196,16 +204,25 @@ final class LayerStack {
 
         private Value write(Value tensor, Value fresh, Value column) {
             Value zero = o.scalar(ElementType.I32, 0);
+            Value ordered = turned(fresh);
+            long[] shape = o.shape(ordered);
+            List<Value> starts = new ArrayList<>(List.of(zero, zero, zero, zero));
+            starts.set(form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 3 : 2, column);
             if (layer == null) {
-                return o.b().dynamicUpdateSlice(tensor, fresh, List.of(zero, zero, column, zero));
+                return o.b().dynamicUpdateSlice(tensor, ordered, starts);
             }
-            long[] shape = o.shape(fresh);
-            Value one = o.b().reshape(fresh, 1, shape[0], shape[1], shape[2], shape[3]);
-            return o.b().dynamicUpdateSlice(tensor, one, List.of(layer, zero, zero, column, zero));
+            starts.addFirst(layer);
+            Value one = o.b().reshape(ordered, 1, shape[0], shape[1], shape[2], shape[3]);
+            return o.b().dynamicUpdateSlice(tensor, one, starts);
         }
 
         private Value read(Value tensor) {
-            return layer == null ? tensor : o.at(tensor, layer);
+            return turned(layer == null ? tensor : o.at(tensor, layer));
+        }
+
+        /** From the emitter's order to the cache's, or back. */
+        private Value turned(Value x) {
+            return form.cacheOrder() == Form.CacheOrder.TIME_LAST ? o.transpose(x, 0, 1, 3, 2) : x;
         }
     }
 }

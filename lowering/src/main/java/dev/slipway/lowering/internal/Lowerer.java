@@ -318,7 +318,7 @@ public final class Lowerer {
             Value shift = o.plus(inputs.get(COLUMN), -width);
             int row = layers.cacheRowDimension();
             for (int i = 0; i < layers.cacheTensors(); i++) {
-                Value rolled = roll(o, inputs.get(ROW + CACHE + i), row + 2, shift);
+                Value rolled = roll(o, inputs.get(ROW + CACHE + i), layers.cacheColumnDimension(), shift);
                 results.add(replace(o, inputs.get(CACHE + i), rolled, slot, row));
             }
             return results;
