@@ -5,6 +5,7 @@ import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.ParameterSource;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;

@@ -11,6 +11,7 @@ import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.SampleDecode;

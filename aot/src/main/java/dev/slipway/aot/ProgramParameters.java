@@ -4,6 +4,7 @@ package dev.slipway.aot;
 import com.google.common.collect.ImmutableMap;
 import dev.slipway.lowering.Blocks;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.TensorSpec;

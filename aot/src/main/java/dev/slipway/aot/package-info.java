@@ -46,12 +46,11 @@
  *
  * {@snippet :
  * Checkpoint checkpoint = Checkpoint.open(Path.of("model.gguf"));
- * ParameterSource weights = (name, target, type) -> checkpoint.read(name, target, Dtype.F32);
  * InferenceRunner runner = InferenceRunner.of(checkpoint.config(), DecodeOptions.greedy(256));
  * int[][] prompts = {{1, 4093, 28}};
  * int[] key = RandomSource.RBG.key(42);
  * try (DecodeSession session =
- *         DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), weights)) {
+ *         DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), checkpoint.parameters())) {
  *     int[] sequences = session.sampleDecode(prompts, 64, Map.of(), key).get("sequences").ints();
  *     DecodeSession.TokenStream stream = session.stream(prompts, 64, Map.of(), key);
  *     int first = stream.tokens()[0];

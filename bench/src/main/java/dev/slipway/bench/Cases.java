@@ -5,9 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.InferenceRunner;
-import dev.slipway.aot.ParameterSource;
 import dev.slipway.checkpoint.Checkpoint;
-import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
@@ -19,10 +17,8 @@ import dev.slipway.mesh.MeshSpec;
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.PipPackage;
 import dev.slipway.runtime.Plugins;
-import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
@@ -114,21 +110,6 @@ final class Cases {
     static Checkpoint smollm2() {
         Path file = Plugins.ofUser().store().file(PipPackage.SMOLLM2, PackageStore.Progress.NONE);
         return Checkpoint.open(file);
-    }
-
-    /** A checkpoint's weights as programs want them. */
-    static ParameterSource parameters(Checkpoint checkpoint) {
-        return new ParameterSource() {
-            @Override
-            public void read(String name, MemorySegment target, ElementType type) {
-                checkpoint.read(name, target, type.equals(ElementType.BF16) ? Dtype.BF16 : Dtype.F32);
-            }
-
-            @Override
-            public boolean inBlocks() {
-                return checkpoint.inBlocks();
-            }
-        };
     }
 
     /** {@code length} token ids that any vocabulary has. */

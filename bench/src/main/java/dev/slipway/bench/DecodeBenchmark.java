@@ -48,7 +48,7 @@ public class DecodeBenchmark {
             PluginLocator.ofUser(),
             InferenceRunner.of(config, DecodeOptions.greedy(2 * PROMPT)),
             Topologies.resolve("cpu"),
-            Cases.parameters(checkpoint));
+            checkpoint.parameters());
     private DecodeSession.TokenStream stream = start(1);
 
     private DecodeSession.TokenStream start(int rows) {

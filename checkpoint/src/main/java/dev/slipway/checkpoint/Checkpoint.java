@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import dev.slipway.checkpoint.internal.Loader;
 import dev.slipway.checkpoint.internal.OpenCheckpoint;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.Parameters;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -99,6 +100,9 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
      * @throws CheckpointException if there is no such weight
      */
     OptionalInt blockBits(String name);
+
+    /** The weights as programs take them, float32 or bfloat16; usable until the checkpoint is closed. */
+    ParameterSource parameters();
 
     /** Unmaps the files; views from {@link #mapped} cannot be used any more. */
     @Override

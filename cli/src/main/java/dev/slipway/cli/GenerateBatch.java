@@ -142,7 +142,8 @@ final class GenerateBatch {
                 .withMesh(mesh)
                 .withAxlearn(new InferenceRunner.Axlearn(
                         SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.SLIPWAY));
-        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, model::read)) {
+        try (DecodeSession session =
+                DecodeSession.open(plugins, runner, machine, model.weights().parameters())) {
             AxlearnPrograms written =
                     AxlearnPrograms.of(model.config(), session.form(), session.mesh(), ParameterLayout.SLIPWAY);
             for (Group group : groups) {

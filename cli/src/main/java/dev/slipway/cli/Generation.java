@@ -85,7 +85,7 @@ final class Generation {
             runner = runner.withForm(form);
         }
         long start = System.nanoTime();
-        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, model.parameters())) {
+        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, checkpoint.parameters())) {
             double load = seconds(start);
             start = System.nanoTime();
             DecodeSession.TokenStream stream = session.stream(

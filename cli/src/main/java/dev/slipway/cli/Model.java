@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
-import dev.slipway.aot.ParameterSource;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.Checkpoint;
-import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.Presets;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.runtime.PipPackage;
-import dev.slipway.stablehlo.ElementType;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -86,37 +81,6 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
         return checkpoint
                 .filter(there -> Files.exists(there.path().resolve("model.json")))
                 .isPresent();
-    }
-
-    /** Reads a weight as a program wants it. */
-    void read(String weight, MemorySegment target, ElementType type) {
-        weights().read(weight, target, dtype(type));
-    }
-
-    /** Its weights as programs want them. */
-    ParameterSource parameters() {
-        Checkpoint weights = weights();
-        return new ParameterSource() {
-            @Override
-            public void read(String name, MemorySegment target, ElementType type) {
-                weights.read(name, target, dtype(type));
-            }
-
-            @Override
-            public OptionalInt blockBits(String name) {
-                return weights.blockBits(name);
-            }
-        };
-    }
-
-    private static Dtype dtype(ElementType type) {
-        if (type.equals(ElementType.F32)) {
-            return Dtype.F32;
-        }
-        if (type.equals(ElementType.BF16)) {
-            return Dtype.BF16;
-        }
-        throw new IllegalArgumentException("weights are read as f32 or bf16, not " + type);
     }
 
     @Override

@@ -69,7 +69,7 @@ class DecodingTest {
                 PluginLocator.ofUser(),
                 InferenceRunner.of(model.config(), options).withMesh(mesh).withForm(form),
                 Topologies.resolve(machine),
-                model::read);
+                model.weights().parameters());
     }
 
     /** The model's logits behind some tokens, by a program that knows of no control. */

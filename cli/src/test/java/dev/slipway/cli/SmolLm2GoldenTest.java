@@ -54,7 +54,8 @@ class SmolLm2GoldenTest {
         InferenceRunner runner = InferenceRunner.of(model.config(), DecodeOptions.greedy(WIDTH + NEW_TOKENS));
         List<List<Integer>> rows = new ArrayList<>();
         float[] logits;
-        try (DecodeSession session = DecodeSession.open(plugins, runner, Topologies.resolve("cpu"), model::read)) {
+        try (DecodeSession session = DecodeSession.open(
+                plugins, runner, Topologies.resolve("cpu"), model.weights().parameters())) {
             DecodeSession.TokenStream stream = session.stream(prompts, WIDTH, Map.of(), RandomSource.RBG.key(0));
             logits = stream.logits();
             int[] tokens = stream.tokens();
@@ -135,7 +136,8 @@ class SmolLm2GoldenTest {
         DecodeOptions options = DecodeOptions.greedy(48).withStopIds(Slipway.ints(stops.get("stop_ids")));
         InferenceRunner runner = InferenceRunner.of(model.config(), options).withMesh(mesh);
         PluginLocator locator = plugins;
-        try (DecodeSession session = DecodeSession.open(locator, runner, Topologies.resolve(machine), model::read)) {
+        try (DecodeSession session = DecodeSession.open(
+                locator, runner, Topologies.resolve(machine), model.weights().parameters())) {
             int[] flat = session.sampleDecode(prompts, 8, Map.of(), RandomSource.RBG.key(0))
                     .get("sequences")
                     .ints();

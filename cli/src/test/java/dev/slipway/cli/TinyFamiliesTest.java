@@ -42,8 +42,11 @@ class TinyFamiliesTest {
             int[][] prompts = cases.values().stream()
                     .map(c -> Slipway.ints(c.get("input_ids")))
                     .toArray(int[][]::new);
-            try (DecodeSession session =
-                    DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), model::read)) {
+            try (DecodeSession session = DecodeSession.open(
+                    PluginLocator.ofUser(),
+                    runner,
+                    Topologies.resolve("cpu"),
+                    model.weights().parameters())) {
                 DecodeSession.TokenStream stream = session.stream(prompts, 40, Map.of(), RandomSource.RBG.key(0));
                 List<List<Integer>> rows = new ArrayList<>();
                 for (int token : stream.tokens()) {

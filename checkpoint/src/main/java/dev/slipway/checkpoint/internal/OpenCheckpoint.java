@@ -12,6 +12,8 @@ import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.ParameterSource;
+import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -61,6 +63,31 @@ public record OpenCheckpoint(
     @Override
     public ImmutableSet<String> names() {
         return weights.keySet();
+    }
+
+    @Override
+    public ParameterSource parameters() {
+        return new ParameterSource() {
+            @Override
+            public void read(String name, MemorySegment target, ElementType type) {
+                OpenCheckpoint.this.read(name, target, dtype(type));
+            }
+
+            @Override
+            public OptionalInt blockBits(String name) {
+                return OpenCheckpoint.this.blockBits(name);
+            }
+        };
+    }
+
+    private static Dtype dtype(ElementType type) {
+        if (type.equals(ElementType.F32)) {
+            return Dtype.F32;
+        }
+        if (type.equals(ElementType.BF16)) {
+            return Dtype.BF16;
+        }
+        throw new IllegalArgumentException("weights are read as f32 or bf16, not " + type);
     }
 
     @Override

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.slipway.aot;
+package dev.slipway.lowering;
 
 import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.MemorySegment;
