@@ -14,10 +14,11 @@ public final class ParseException extends IrException {
      * @param what what is wrong
      * @param line the line, from 1
      * @param column the column, from 1
-     * @param text the line itself
+     * @param text the line itself, or what is around the place where it is long
+     * @param caret the place in the text, from 0
      */
-    public ParseException(String what, int line, int column, String text) {
-        super(line + ":" + column + ": " + what + "\n" + text + "\n" + " ".repeat(Math.max(0, column - 1)) + "^");
+    public ParseException(String what, int line, int column, String text, int caret) {
+        super(line + ":" + column + ": " + what + "\n" + text + "\n" + " ".repeat(caret) + "^");
         this.line = line;
         this.column = column;
     }

@@ -37,10 +37,13 @@ final class AttributeParser {
 
     final Scanner in;
     private final Map<String, Integer> aliases = new HashMap<>();
-    private final Map<String, Object> resolved = new HashMap<>();
+    private final Map<String, Resolved> resolved = new HashMap<>();
     private final Set<String> resolving = new HashSet<>();
     private final Map<String, Type> typeCache = new HashMap<>();
     private final StructParser structs;
+
+    /** What an alias stands for. */
+    private record Resolved(Object value, Nesting.Extent extent) {}
 
     AttributeParser(Scanner in) {
         this.in = in;
@@ -95,9 +98,10 @@ final class AttributeParser {
     }
 
     private Object alias(String name, Supplier<Object> parse) {
-        Object known = resolved.get(name);
+        Resolved known = resolved.get(name);
         if (known != null) {
-            return known;
+            in.reuse(known.extent);
+            return known.value;
         }
         Integer definition = aliases.get(name);
         if (definition == null) {
@@ -108,10 +112,11 @@ final class AttributeParser {
         }
         int here = in.at;
         in.at = definition;
+        Nesting.Extent outer = in.beginShared();
         Object value = parse.get();
+        resolved.put(name, new Resolved(value, in.endShared(outer)));
         in.at = here;
         resolving.remove(name);
-        resolved.put(name, value);
         return value;
     }
 
@@ -500,8 +505,7 @@ final class AttributeParser {
     }
 
     private void scale(ImmutableDoubleArray.Builder scales, ImmutableLongArray.Builder zeros) {
-        Numeral number = number();
-        scales.add(number.toDouble());
+        scales.add(real());
         zeros.add(in.accept(':') ? in.integer() : 0);
     }
 
@@ -552,6 +556,16 @@ final class AttributeParser {
             }
         }
         return new Numeral(in.slice(start), floating, hex);
+    }
+
+    /** A number in decimal digits. */
+    double real() {
+        int start = in.at;
+        Numeral number = number();
+        if (number.isHex()) {
+            throw in.errorAt("expected a decimal number, got " + number.text(), start);
+        }
+        return number.toDouble();
     }
 
     private void digits() {

@@ -32,12 +32,15 @@ import dev.slipway.stablehlo.TypeExtensions;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** MLIR's text for types, attributes and locations. */
 public final class AttributePrinter {
     /** Constants of more elements than this are printed in hexadecimal, as MLIR does. */
     private static final long MAX_DECIMAL_ELEMENTS = 100;
+
+    private static final int MAX_LAYOUT = 64;
 
     private static final char[] HEX = "0123456789ABCDEF".toCharArray();
 
@@ -392,9 +395,23 @@ public final class AttributePrinter {
                 fields.close();
             }
             case ConvDimensionNumbers dims -> {
-                out.append('<');
-                convolution(dims);
-                out.append('>');
+                if (isLayout(dims)) {
+                    out.append('<');
+                    convolution(dims);
+                    out.append('>');
+                } else {
+                    Fields fields = new Fields("<raw ");
+                    fields.number("input_batch_dimension", dims.inputBatchDimension());
+                    fields.number("input_feature_dimension", dims.inputFeatureDimension());
+                    fields.dims("input_spatial_dimensions", dims.inputSpatialDimensions());
+                    fields.number("kernel_input_feature_dimension", dims.kernelInputFeatureDimension());
+                    fields.number("kernel_output_feature_dimension", dims.kernelOutputFeatureDimension());
+                    fields.dims("kernel_spatial_dimensions", dims.kernelSpatialDimensions());
+                    fields.number("output_batch_dimension", dims.outputBatchDimension());
+                    fields.number("output_feature_dimension", dims.outputFeatureDimension());
+                    fields.dims("output_spatial_dimensions", dims.outputSpatialDimensions());
+                    fields.close();
+                }
             }
             case DotAlgorithm algorithm -> {
                 out.append("<lhs_precision_type = ");
@@ -598,6 +615,24 @@ public final class AttributePrinter {
         }
     }
 
+    /** Whether the form by letters can say it: each dimension is one thing only, and has a place that is not absurd. */
+    static boolean isLayout(ConvDimensionNumbers dims) {
+        return isLayout(dims.inputSpatialDimensions(), dims.inputBatchDimension(), dims.inputFeatureDimension())
+                && isLayout(
+                        dims.kernelSpatialDimensions(),
+                        dims.kernelInputFeatureDimension(),
+                        dims.kernelOutputFeatureDimension())
+                && isLayout(dims.outputSpatialDimensions(), dims.outputBatchDimension(), dims.outputFeatureDimension());
+    }
+
+    private static boolean isLayout(ImmutableLongArray spatial, long first, long second) {
+        return LongStream.concat(LongStream.of(first, second), spatial.stream())
+                        .filter(place -> place >= 0 && place < MAX_LAYOUT)
+                        .distinct()
+                        .count()
+                == spatial.length() + 2L;
+    }
+
     /** {@code [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]}. */
     void convolution(ConvDimensionNumbers dims) {
         layout(dims.inputSpatialDimensions(), dims.inputBatchDimension(), 'b', dims.inputFeatureDimension(), 'f');
@@ -636,10 +671,19 @@ public final class AttributePrinter {
 
     /** Fields of a struct, where empty ones are left out. */
     private final class Fields {
+        private final String open;
         private boolean first = true;
 
+        Fields() {
+            this("<");
+        }
+
+        Fields(String open) {
+            this.open = open;
+        }
+
         private void name(String name) {
-            out.append(first ? "<" : ", ").append(name).append(" = ");
+            out.append(first ? open : ", ").append(name).append(" = ");
             first = false;
         }
 
@@ -658,7 +702,7 @@ public final class AttributePrinter {
         }
 
         void close() {
-            out.append(first ? "<>" : ">");
+            out.append(first ? open : "").append('>');
         }
     }
 

@@ -28,7 +28,6 @@ public final class BytecodeReader {
     /** The newest version of MLIR's bytecode that is understood. */
     static final int MAX_VERSION = 6;
 
-    private static final int MAX_DEPTH = 512;
     private static final int STRING = 0;
     private static final int DIALECT = 1;
     private static final int ATTR_TYPE = 2;
@@ -46,9 +45,10 @@ public final class BytecodeReader {
     private final List<int[]> properties = new ArrayList<>();
     private final IdentityHashMap<Attribute.Dictionary, Map<String, Object>> objectsByDictionary =
             new IdentityHashMap<>();
-    private byte[] data = new byte[0];
+    private final byte[] data;
     private List<@Nullable Value> values = new ArrayList<>();
-    private int depth;
+    private final Nesting nesting;
+    private int reserved;
 
     private record OpName(String dialect, String name, boolean registered) {
         String full() {
@@ -66,7 +66,7 @@ public final class BytecodeReader {
         @Nullable
         Object value;
 
-        boolean reading;
+        Nesting.@Nullable Extent extent;
 
         Entry(String dialect, int offset, int size, boolean custom) {
             this.dialect = dialect;
@@ -76,8 +76,10 @@ public final class BytecodeReader {
         }
     }
 
-    private BytecodeReader(int version) {
+    private BytecodeReader(int version, byte[] data) {
         this.version = version;
+        this.data = data;
+        this.nesting = new Nesting(data.length);
     }
 
     /** Whether bytes start like bytecode. */
@@ -102,8 +104,7 @@ public final class BytecodeReader {
             throw new BytecodeException("the artifact was written for StableHLO " + artifact + "; versions up to "
                     + Version.CURRENT + " are understood");
         }
-        BytecodeReader reader = new BytecodeReader((int) version);
-        reader.data = bytes;
+        BytecodeReader reader = new BytecodeReader((int) version, bytes);
         try {
             reader.readSections(in);
             return reader.readIr();
@@ -279,14 +280,13 @@ public final class BytecodeReader {
     }
 
     private Object resolve(Entry entry, boolean isAttribute) {
-        if (entry.value != null) {
+        if (entry.value != null && entry.extent != null) {
+            check(nesting.reuse(entry.extent));
             return entry.value;
         }
-        if (entry.reading) {
-            throw new BytecodeException("an attribute or type contains itself");
-        }
-        enter();
-        entry.reading = true;
+        Nesting.Extent outer = nesting.begin();
+        // One that contains itself ends here as well.
+        check(nesting.enter());
         ByteInput in = new ByteInput(data, entry.offset, entry.offset + entry.size);
         Object value;
         if (!entry.custom) {
@@ -305,14 +305,14 @@ public final class BytecodeReader {
             };
         }
         entry.value = value;
-        entry.reading = false;
-        depth--;
+        nesting.leave();
+        entry.extent = nesting.end(outer);
         return value;
     }
 
-    private void enter() {
-        if (++depth > MAX_DEPTH) {
-            throw new BytecodeException("nested deeper than " + MAX_DEPTH + " levels");
+    private static void check(String problem) {
+        if (!problem.isEmpty()) {
+            throw new BytecodeException(problem);
         }
     }
 
@@ -340,20 +340,28 @@ public final class BytecodeReader {
     }
 
     private Region readRegion(ByteInput in, String parent) {
-        enter();
         int blocks = in.count(1);
         if (blocks == 0) {
-            depth--;
             return Region.EMPTY;
         }
+        check(nesting.enter());
         int count = in.count(1);
+        reserved += count;
+        if (reserved > data.length) {
+            throw in.error("the regions here have " + reserved + " values, more than the bytes can define");
+        }
         int outer = values.size();
         for (int i = 0; i < count; i++) {
             values.add(null);
         }
-        Region region = readBlocks(in, blocks, parent, new Numbering(outer));
+        Numbering numbering = new Numbering(outer);
+        Region region = readBlocks(in, blocks, parent, numbering);
+        if (numbering.next != values.size()) {
+            throw in.error("a region defines fewer values than it says");
+        }
         values.subList(outer, values.size()).clear();
-        depth--;
+        reserved -= count;
+        nesting.leave();
         return region;
     }
 

@@ -99,8 +99,10 @@ final class CustomPrinter {
                         && Attrs.readInts(operation, "strides").length() == rank;
             }
             case OpTable.STABLEHLO_CONVOLUTION ->
-                !(operation.attribute("padding") instanceof DenseElements dense)
-                        || (dense.type().rank() == 2 && dense.type().dim(1) == 2);
+                (!(operation.attribute("padding") instanceof DenseElements dense)
+                                || (dense.type().rank() == 2 && dense.type().dim(1) == 2))
+                        && operation.attribute("dimension_numbers") instanceof ConvDimensionNumbers dims
+                        && AttributePrinter.isLayout(dims);
             case OpTable.SDY_MANUAL_COMPUTATION, OpTable.SDY_NAMED_COMPUTATION -> hasBlock(operation, 0);
             case OpTable.STABLEHLO_OPTIMIZATION_BARRIER ->
                 operation.results().stream()

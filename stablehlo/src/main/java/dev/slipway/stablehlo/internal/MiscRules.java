@@ -297,7 +297,7 @@ final class MiscRules {
         Operation function = draft.symbols().apply(name);
         if (function == null
                 || function.definition().id() != OpTable.FUNC_FUNC
-                || !(Attrs.readType(function, "function_type") instanceof Type.Function type)) {
+                || !(function.attribute("function_type") instanceof Attribute.TypeRef(Type.Function type))) {
             throw new Violation("@" + name + " is no function of the module");
         }
         return type;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** Checks a whole module: every operation, the visibility of values, symbols. */
 public final class ModuleChecker {
     private final List<Diagnostic> diagnostics = new ArrayList<>();
-    private final Map<Object, Boolean> visible = new HashMap<>();
+    private Map<Object, Boolean> visible = new HashMap<>();
 
     private ModuleChecker() {}
 
@@ -48,11 +48,10 @@ public final class ModuleChecker {
         }
         for (Region region : operation.regions()) {
             if (operation.definition().has(Trait.ISOLATED)) {
-                Map<Object, Boolean> outer = new HashMap<>(visible);
-                visible.clear();
+                Map<Object, Boolean> outer = visible;
+                visible = new HashMap<>();
                 region(region, inner);
-                visible.clear();
-                visible.putAll(outer);
+                visible = outer;
             } else {
                 region(region, inner);
             }

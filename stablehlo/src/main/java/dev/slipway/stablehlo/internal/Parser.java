@@ -150,7 +150,7 @@ public final class Parser {
         }
         Location location = location(state.start);
         Operation operation = finish(state, location);
-        int total = counts.stream().mapToInt(Integer::intValue).sum();
+        long total = counts.stream().mapToLong(Integer::longValue).sum();
         if (!names.isEmpty() && total != operation.results().size()) {
             throw in.errorAt(
                     operation.name() + " has " + operation.results().size() + " results, but " + total + " are named",
@@ -162,7 +162,7 @@ public final class Parser {
             int at = 0;
             for (int i = 0; i < names.size(); i++) {
                 List<OpResult> group = operation.results().subList(at, at + counts.get(i));
-                define(names.get(i), group.size() == 1 ? group.getFirst() : group, start);
+                define(names.get(i), group.size() == 1 ? group.getFirst() : new Group(group), start);
                 at += counts.get(i);
             }
         }
@@ -283,7 +283,7 @@ public final class Parser {
         List<? extends Value> group = switch (value) {
             case null -> throw in.errorAt("the value %" + name + " is not defined here", start);
             case Operation operation -> operation.results();
-            case List<?> list -> list.stream().map(Value.class::cast).toList();
+            case Group(List<OpResult> results) -> results;
             case Value single -> List.of(single);
             default -> throw new IllegalStateException();
         };
@@ -295,6 +295,9 @@ public final class Parser {
         }
         return group.get(Math.max(index, 0));
     }
+
+    /** Some of the results of an operation, under one name. */
+    private record Group(List<OpResult> results) {}
 
     void define(String name, Object value, int at) {
         if (values.putIfAbsent(name, value) != null) {

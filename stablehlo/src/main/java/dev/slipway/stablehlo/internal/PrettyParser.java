@@ -164,9 +164,7 @@ final class PrettyParser {
             case "I32", "I32>=0", "I32>0", "CustomCallApiVersion" -> typed(ElementType.I32);
             case "UI64" -> typed(ElementType.UI64);
             case "UI32" -> typed(ElementType.UI32);
-            case "F64" ->
-                new Attribute.Real(
-                        Double.doubleToRawLongBits(attributes.number().toDouble()), FloatType.F64);
+            case "F64" -> new Attribute.Real(Double.doubleToRawLongBits(attributes.real()), FloatType.F64);
             case "Bool" -> Attribute.of(bool());
             case "String" -> Attribute.of(in.string());
             case "SymbolName" -> Attribute.of(attributes.symbolName());

@@ -7,19 +7,17 @@ import java.nio.charset.StandardCharsets;
 
 /** A position in a text, in bytes of UTF-8, with the tokens of MLIR. */
 final class Scanner {
-    /** How deep regions, types and attributes may be nested. */
-    static final int MAX_DEPTH = 512;
-
     private static final int MAX_SHOWN_LINE = 240;
 
     final byte[] text;
     int at;
-    private int depth;
+    private final Nesting nesting;
     private int lineStart;
     private int line = 1;
 
     Scanner(byte[] text) {
         this.text = text;
+        this.nesting = new Nesting(text.length);
     }
 
     ParseException error(String message) {
@@ -45,17 +43,35 @@ final class Scanner {
         int from = column > MAX_SHOWN_LINE ? position - MAX_SHOWN_LINE / 2 : start;
         int to = Math.min(end, from + MAX_SHOWN_LINE);
         String shown = new String(text, from, Math.max(0, to - from), StandardCharsets.UTF_8);
-        return new ParseException(message, row, column, shown);
+        return new ParseException(message, row, column, shown, column - 1 - (from - start));
     }
 
     void enter() {
-        if (++depth > MAX_DEPTH) {
-            throw error("nested deeper than " + MAX_DEPTH + " levels");
-        }
+        check(nesting.enter());
     }
 
     void leave() {
-        depth--;
+        nesting.leave();
+    }
+
+    /** See {@link Nesting}. */
+    Nesting.Extent beginShared() {
+        return nesting.begin();
+    }
+
+    /** See {@link Nesting}. */
+    Nesting.Extent endShared(Nesting.Extent outer) {
+        return nesting.end(outer);
+    }
+
+    void reuse(Nesting.Extent extent) {
+        check(nesting.reuse(extent));
+    }
+
+    private void check(String problem) {
+        if (!problem.isEmpty()) {
+            throw error(problem);
+        }
     }
 
     /** The line of a position; cheap where positions only grow. */

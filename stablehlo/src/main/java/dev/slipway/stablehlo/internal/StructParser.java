@@ -490,12 +490,12 @@ final class StructParser {
         long ulps = 0;
         if (in.acceptWord("atol")) {
             in.expect('=');
-            atol = attributes.number().toDouble();
+            atol = attributes.real();
             in.expect(',');
         }
         if (in.acceptWord("rtol")) {
             in.expect('=');
-            rtol = attributes.number().toDouble();
+            rtol = attributes.real();
             in.expect(',');
         }
         if (in.acceptWord("ulps")) {
