@@ -36,9 +36,7 @@ public record Module(Operation operation) {
 
     /** @throws IllegalArgumentException if the operation is not a {@code builtin.module} of one block */
     public Module {
-        if (operation.definition().id() != OpTable.BUILTIN_MODULE
-                || operation.regions().size() != 1
-                || operation.region(0).blocks().size() != 1) {
+        if (!isModule(operation)) {
             throw new IllegalArgumentException("expected a builtin.module of one block, got " + operation.name());
         }
     }
@@ -100,8 +98,14 @@ public record Module(Operation operation) {
         return BytecodeWriter.writePortable(operation, version);
     }
 
+    private static boolean isModule(Operation operation) {
+        return operation.definition().id() == OpTable.BUILTIN_MODULE
+                && operation.regions().size() == 1
+                && operation.region(0).blocks().size() == 1;
+    }
+
     private static Module wrap(List<Operation> operations) {
-        return operations.size() == 1 && operations.getFirst().definition().id() == OpTable.BUILTIN_MODULE
+        return operations.size() == 1 && isModule(operations.getFirst())
                 ? new Module(operations.getFirst())
                 : of(Attribute.Dictionary.EMPTY, operations);
     }

@@ -10,7 +10,6 @@ import dev.slipway.stablehlo.OpDefinition.ValueDefinition;
 import dev.slipway.stablehlo.Region;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
-import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -62,7 +61,7 @@ final class Checker {
         Plan plan = PLANS[definition.id()];
         checkValues(
                 "operand",
-                draft.operands().stream().map(Value::type).toList(),
+                Rules.types(draft),
                 definition.operands(),
                 plan.operands,
                 plan.variadicOperands,
@@ -115,11 +114,17 @@ final class Checker {
             long sum = Arrays.stream(segments.toArray()).sum();
             Violation.check(
                     segments.length() == definitions.size() && sum == count,
-                    "the sizes of the groups of " + what + "s, " + segments + ", do not sum up to " + count);
+                    "the sizes of the groups of %ss, %s, do not sum up to %s",
+                    what,
+                    segments,
+                    count);
         } else if (variadics > 1) {
             Violation.check(
                     (count - fixed) % variadics == 0,
-                    "has " + count + " " + what + "s, which cannot be " + variadics + " groups of one size");
+                    "has %s %ss, which cannot be %s groups of one size",
+                    count,
+                    what,
+                    variadics);
         }
         int each = variadics == 0 ? 0 : (count - fixed) / variadics;
         int at = 0;
@@ -211,7 +216,9 @@ final class Checker {
             for (Type result : draft.results()) {
                 Violation.check(
                         result.equals(draft.type(0)),
-                        "operands and results must have one type, got " + draft.type(0) + " and " + result);
+                        "operands and results must have one type, got %s and %s",
+                        draft.type(0),
+                        result);
             }
         }
         List<? extends Type> results = draft.results();
@@ -242,7 +249,7 @@ final class Checker {
                     || !(types.get(i) instanceof TensorType b)
                     || compatibleIgnoringBounds(a, b);
             Violation.check(
-                    same, "operands and results must have one shape, got " + types.getFirst() + " and " + types.get(i));
+                    same, "operands and results must have one shape, got %s and %s", types.getFirst(), types.get(i));
         }
     }
 
@@ -266,8 +273,11 @@ final class Checker {
                     : Types.compatibleElements(types.getFirst(), types.get(i));
             Violation.check(
                     fits,
-                    "requires compatible " + what + " for operands" + (withResults ? " and results" : "") + ", got "
-                            + types.getFirst() + " and " + types.get(i));
+                    "requires compatible %s for operands%s, got %s and %s",
+                    what,
+                    (withResults ? " and results" : ""),
+                    types.getFirst(),
+                    types.get(i));
         }
     }
 
@@ -276,24 +286,30 @@ final class Checker {
         for (int i = 1; i < types.size(); i++) {
             Violation.check(
                     Types.element(types.getFirst()).equals(Types.element(types.get(i))),
-                    "requires one element type for operands" + (withResults ? " and results" : "") + ", got "
-                            + types.getFirst() + " and " + types.get(i));
+                    "requires one element type for operands%s, got %s and %s",
+                    (withResults ? " and results" : ""),
+                    types.getFirst(),
+                    types.get(i));
         }
     }
 
     private static void pairwise(Draft draft, List<? extends Type> results, boolean whole) {
         Violation.check(
                 results.size() == draft.operands().size(),
-                "requires as many results as operands, got " + results.size() + " and "
-                        + draft.operands().size());
+                "requires as many results as operands, got %s and %s",
+                results.size(),
+                draft.operands().size());
         for (int i = 0; i < results.size(); i++) {
             boolean same = whole
                     ? results.get(i).equals(draft.type(i))
                     : Types.element(results.get(i)).equals(Types.element(draft.type(i)));
             Violation.check(
                     same,
-                    "operand and result " + i + " must have one " + (whole ? "type" : "element type") + ", got "
-                            + draft.type(i) + " and " + results.get(i));
+                    "operand and result %s must have one %s, got %s and %s",
+                    i,
+                    (whole ? "type" : "element type"),
+                    draft.type(i),
+                    results.get(i));
         }
     }
 
@@ -305,7 +321,8 @@ final class Checker {
             for (String name : names) {
                 Violation.check(
                         draft.ints(name).length() == draft.ints(names[0]).length(),
-                        "the attributes " + String.join(", ", names) + " must have one length");
+                        "the attributes %s must have one length",
+                        String.join(", ", names));
             }
             return;
         }
@@ -326,8 +343,7 @@ final class Checker {
                             || a.rank() == b.rank();
             };
             Violation.check(
-                    same,
-                    String.join(", ", names) + " must agree (" + kind + "), got " + types.getFirst() + " and " + type);
+                    same, "%s must agree (%s), got %s and %s", String.join(", ", names), kind, types.getFirst(), type);
         }
     }
 

@@ -46,7 +46,7 @@ final class DotRules {
     static void checkPrecision(Draft draft) {
         if (draft.attribute("precision_config") instanceof Attribute.Array array) {
             int size = array.elements().size();
-            Violation.check(size <= 2, "precision_config must have an entry for each operand, got " + size);
+            Violation.check(size <= 2, "precision_config must have an entry for each operand, got %s", size);
         }
     }
 
@@ -60,10 +60,14 @@ final class DotRules {
         ImmutableLongArray rhsContract = numbers.rhsContractingDimensions();
         Violation.check(
                 lhsBatch.length() == rhsBatch.length(),
-                "lhs and rhs must have as many batching dimensions, got " + lhsBatch + " and " + rhsBatch);
+                "lhs and rhs must have as many batching dimensions, got %s and %s",
+                lhsBatch,
+                rhsBatch);
         Violation.check(
                 lhsContract.length() == rhsContract.length(),
-                "lhs and rhs must have as many contracting dimensions, got " + lhsContract + " and " + rhsContract);
+                "lhs and rhs must have as many contracting dimensions, got %s and %s",
+                lhsContract,
+                rhsContract);
         ShapeRules.checkUnique(concat(lhsBatch, lhsContract), lhs.rank(), "lhs batching and contracting dimensions");
         ShapeRules.checkUnique(concat(rhsBatch, rhsContract), rhs.rank(), "rhs batching and contracting dimensions");
         checkSizes("batching", lhs, rhs, lhsBatch, rhsBatch);
@@ -104,8 +108,14 @@ final class DotRules {
             long b = rhs.dim(Math.toIntExact(right.get(i)));
             Violation.check(
                     Types.compatibleSizes(a, b),
-                    what + " dimension sizes must match for lhs and rhs, got " + a + " (dimension " + left.get(i)
-                            + " of " + lhs + ") and " + b + " (dimension " + right.get(i) + " of " + rhs + ")");
+                    "%s dimension sizes must match for lhs and rhs, got %s (dimension %s of %s) and %s (dimension %s of %s)",
+                    what,
+                    a,
+                    left.get(i),
+                    lhs,
+                    b,
+                    right.get(i),
+                    rhs);
         }
     }
 
@@ -125,7 +135,9 @@ final class DotRules {
         TensorType result = draft.resultTensor();
         Violation.check(
                 Types.compatibleShapes(shape, result),
-                "inferred shape " + Types.show(shape.shape()) + " is incompatible with the result type " + result);
+                "inferred shape %s is incompatible with the result type %s",
+                Types.show(shape.shape()),
+                result);
         if (draft.attribute("algorithm") instanceof DotAlgorithm algorithm) {
             Violation.check(
                     !(draft.attribute("precision_config") instanceof Attribute.Array array)
@@ -142,7 +154,8 @@ final class DotRules {
                 algorithm.lhsComponentCount() > 0
                         && algorithm.rhsComponentCount() > 0
                         && algorithm.numPrimitiveOperations() > 0,
-                "the counts of an algorithm must be positive, got " + algorithm);
+                "the counts of an algorithm must be positive, got %s",
+                algorithm);
         boolean bytes = algorithm.lhsPrecisionType() instanceof FloatType lhs
                 && algorithm.rhsPrecisionType() instanceof FloatType rhs
                 && BYTES.contains(lhs)
@@ -158,7 +171,7 @@ final class DotRules {
                                         algorithm.lhsPrecisionType(),
                                         algorithm.accumulationType(),
                                         algorithm.numPrimitiveOperations()))));
-        Violation.check(known, "no hardware is known for the algorithm " + algorithm);
+        Violation.check(known, "no hardware is known for the algorithm %s", algorithm);
     }
 
     private static void quantizedDot(Draft draft, TensorType result, ImmutableLongArray rhsContracting) {
@@ -171,7 +184,7 @@ final class DotRules {
         }
         if (rhs instanceof QuantizedType quantized) {
             for (int i = 0; i < quantized.zeroPoints().length(); i++) {
-                Violation.check(quantized.zeroPoints().get(i) == 0, "zero points of rhs must be 0, got " + quantized);
+                Violation.check(quantized.zeroPoints().get(i) == 0, "zero points of rhs must be 0, got %s", quantized);
             }
             Violation.check(
                     !quantized.isPerAxis()
@@ -185,24 +198,34 @@ final class DotRules {
     static void quantizedProduct(Type lhs, Type rhs, Type result) {
         Violation.check(
                 rhs instanceof QuantizedType && lhs instanceof QuantizedType == result instanceof QuantizedType,
-                "rhs must be quantized, and lhs and result both or neither, got " + lhs + ", " + rhs + " and "
-                        + result);
+                "rhs must be quantized, and lhs and result both or neither, got %s, %s and %s",
+                lhs,
+                rhs,
+                result);
         QuantizedType right = (QuantizedType) rhs;
         if (lhs instanceof QuantizedType left && result instanceof QuantizedType both) {
             Violation.check(
                     left.storage().equals(right.storage()),
-                    "lhs and rhs must have one storage type, got " + lhs + " and " + rhs);
+                    "lhs and rhs must have one storage type, got %s and %s",
+                    lhs,
+                    rhs);
             Violation.check(
                     left.expressed() == right.expressed() && left.expressed() == both.expressed(),
-                    "lhs, rhs and result must have one expressed type, got " + lhs + ", " + rhs + " and " + result);
+                    "lhs, rhs and result must have one expressed type, got %s, %s and %s",
+                    lhs,
+                    rhs,
+                    result);
             Violation.check(
                     !right.isPerTensor() || both.isPerTensor(),
-                    "the result must be quantized per tensor as rhs is, got " + result);
+                    "the result must be quantized per tensor as rhs is, got %s",
+                    result);
         } else {
             Violation.check(
                     lhs.equals(right.expressed()) && lhs.equals(result),
-                    "lhs and result must be of the type that rhs expresses, got " + lhs + ", " + rhs + " and "
-                            + result);
+                    "lhs and result must be of the type that rhs expresses, got %s, %s and %s",
+                    lhs,
+                    rhs,
+                    result);
         }
     }
 
@@ -212,10 +235,14 @@ final class DotRules {
         TensorType rhs = draft.tensor(1);
         Violation.check(
                 lhs.rank() >= 1 && lhs.rank() <= 2 && rhs.rank() >= 1 && rhs.rank() <= 2,
-                "takes vectors and matrices, got " + lhs + " and " + rhs);
+                "takes vectors and matrices, got %s and %s",
+                lhs,
+                rhs);
         Violation.check(
                 Types.compatibleSizes(lhs.dim(lhs.rank() - 1), rhs.dim(0)),
-                "the last dimension of lhs and the first of rhs must have one size, got " + lhs + " and " + rhs);
+                "the last dimension of lhs and the first of rhs must have one size, got %s and %s",
+                lhs,
+                rhs);
         List<long[]> dimensions = new ArrayList<>();
         if (lhs.rank() == 2) {
             dimensions.add(new long[] {lhs.dim(0), lhs.bound(0)});
@@ -226,8 +253,9 @@ final class DotRules {
         TensorType shape = tensor(lhs, dimensions);
         Violation.check(
                 Types.compatibleShapes(shape, draft.resultTensor()),
-                "inferred shape " + Types.show(shape.shape()) + " is incompatible with the result type "
-                        + draft.resultTensor());
+                "inferred shape %s is incompatible with the result type %s",
+                Types.show(shape.shape()),
+                draft.resultTensor());
         return null;
     }
 
@@ -247,7 +275,8 @@ final class DotRules {
         TensorType groups = draft.tensor(2);
         Violation.check(
                 numbers.lhsRaggedDimensions().length() == 1,
-                "needs one ragged dimension of lhs, got " + numbers.lhsRaggedDimensions());
+                "needs one ragged dimension of lhs, got %s",
+                numbers.lhsRaggedDimensions());
         long ragged = numbers.lhsRaggedDimensions().get(0);
         ShapeRules.checkDimension(ragged, lhs.rank(), "the ragged dimension");
         boolean batch = numbers.lhsBatchingDimensions().contains(ragged);
@@ -262,8 +291,8 @@ final class DotRules {
         if (batch || contracted) {
             Violation.check(
                     groupDimensions.isEmpty(),
-                    "rhs has no group dimension where the ragged dimension is batching or contracted, got "
-                            + groupDimensions);
+                    "rhs has no group dimension where the ragged dimension is batching or contracted, got %s",
+                    groupDimensions);
         } else {
             Violation.check(
                     groupDimensions.length() == 1,
@@ -271,7 +300,9 @@ final class DotRules {
             long size = rhs.dim(Math.toIntExact(groupDimensions.get(0)));
             Violation.check(
                     Types.compatibleSizes(count, size),
-                    "the group dimension of rhs must have the size " + count + ", got " + Types.show(size));
+                    "the group dimension of rhs must have the size %s, got %s",
+                    count,
+                    Types.show(size));
         }
         List<long[]> dimensions = new ArrayList<>();
         if (contracted) {
@@ -293,8 +324,9 @@ final class DotRules {
         TensorType shape = tensor(lhs, dimensions);
         Violation.check(
                 Types.compatibleShapes(shape, draft.resultTensor()),
-                "inferred shape " + Types.show(shape.shape()) + " is incompatible with the result type "
-                        + draft.resultTensor());
+                "inferred shape %s is incompatible with the result type %s",
+                Types.show(shape.shape()),
+                draft.resultTensor());
         return null;
     }
 
@@ -326,17 +358,18 @@ final class DotRules {
                 }
             }
         }
-        Violation.check(groups.rank() >= 1, "group_sizes must have one dimension at least, got " + groups);
+        Violation.check(groups.rank() >= 1, "group_sizes must have one dimension at least, got %s", groups);
         if (groups.rank() == 1) {
             return;
         }
         Violation.check(
                 groups.rank() == prefix.size() + 1,
-                "group_sizes must have rank 1 or " + (prefix.size() + 1) + ", got " + groups);
+                "group_sizes must have rank 1 or %s, got %s",
+                (prefix.size() + 1),
+                groups);
         for (int i = 0; i < prefix.size(); i++) {
             Violation.check(
-                    groups.dim(i) == prefix.get(i),
-                    "group_sizes must start with the sizes " + prefix + ", got " + groups);
+                    groups.dim(i) == prefix.get(i), "group_sizes must start with the sizes %s, got %s", prefix, groups);
         }
     }
 }

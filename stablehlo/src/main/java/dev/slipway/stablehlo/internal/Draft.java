@@ -34,7 +34,7 @@ record Draft(
                 operation.operands(),
                 operation.attributes(),
                 operation.regions(),
-                operation.results().stream().map(Value::type).toList(),
+                Rules.types(operation.results()),
                 symbols);
     }
 

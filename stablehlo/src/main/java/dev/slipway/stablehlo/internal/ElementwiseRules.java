@@ -31,7 +31,9 @@ final class ElementwiseRules {
             Violation.check(
                     type.shape().equals(draft.resultTensor().shape())
                             && type.element().equals(quantized.storage()),
-                    "the value's type " + type + " does not fit the result type " + draft.resultTensor());
+                    "the value's type %s does not fit the result type %s",
+                    type,
+                    draft.resultTensor());
             return null;
         }
         return List.of(type);
@@ -61,7 +63,9 @@ final class ElementwiseRules {
         boolean leftQuantized = left instanceof QuantizedType;
         Violation.check(
                 leftQuantized || right instanceof QuantizedType || left.equals(right),
-                "requires one element type for both operands, got " + draft.type(0) + " and " + draft.type(1));
+                "requires one element type for both operands, got %s and %s",
+                draft.type(0),
+                draft.type(1));
         if (leftQuantized || right instanceof QuantizedType) {
             Type result = draft.isResultRanked() ? draft.resultTensor().element() : left;
             Violation.check(
@@ -73,8 +77,10 @@ final class ElementwiseRules {
                             && a.expressed() == b.expressed()
                             && a.expressed() == c.expressed()
                             && perAxisAgree(a, b, c),
-                    "requires quantized operands and result of one storage and expressed type and, per axis, of one"
-                            + " dimension, got " + draft.type(0) + ", " + draft.type(1) + " and " + result);
+                    "requires quantized operands and result of one storage and expressed type and, per axis, of one dimension, got %s, %s and %s",
+                    draft.type(0),
+                    draft.type(1),
+                    result);
             return List.of(
                     draft.isResultRanked()
                             ? ((TensorType) inferred)
@@ -106,7 +112,8 @@ final class ElementwiseRules {
         if (draft.tensor(0).element() instanceof ComplexType) {
             Violation.check(
                     direction == ComparisonDirection.EQ || direction == ComparisonDirection.NE,
-                    "complex numbers can be compared for EQ and NE only, got " + direction.name());
+                    "complex numbers can be compared for EQ and NE only, got %s",
+                    direction.name());
         }
         return List.of(lhs.withElement(ElementType.I1));
     }
@@ -115,10 +122,14 @@ final class ElementwiseRules {
         TensorType pred = draft.tensor(0);
         Violation.check(
                 Types.compatible(draft.type(1), draft.type(2)),
-                "requires compatible types for on_true and on_false, got " + draft.type(1) + " and " + draft.type(2));
+                "requires compatible types for on_true and on_false, got %s and %s",
+                draft.type(1),
+                draft.type(2));
         Violation.check(
                 pred.rank() == 0 || Types.compatibleShapes(pred, draft.type(1)),
-                "pred must be a scalar or have the shape of the other operands, got " + pred + " and " + draft.type(1));
+                "pred must be a scalar or have the shape of the other operands, got %s and %s",
+                pred,
+                draft.type(1));
         return List.of(Types.mostSpecific(List.of(draft.type(1), draft.type(2))));
     }
 
@@ -126,8 +137,10 @@ final class ElementwiseRules {
         for (int i : new int[] {0, 2}) {
             Violation.check(
                     draft.tensor(i).rank() == 0 || Types.compatibleShapes(draft.tensor(i), draft.tensor(1)),
-                    draft.name(i) + " must be a scalar or have the shape of the operand, got " + draft.type(i) + " and "
-                            + draft.type(1));
+                    "%s must be a scalar or have the shape of the operand, got %s and %s",
+                    draft.name(i),
+                    draft.type(i),
+                    draft.type(1));
         }
         return List.of(draft.type(1));
     }
@@ -138,7 +151,9 @@ final class ElementwiseRules {
         boolean fromReal = !(from.element() instanceof ComplexType);
         Violation.check(
                 fromReal == !(to.element() instanceof ComplexType),
-                "cannot convert between real and complex types, got " + from + " and " + to);
+                "cannot convert between real and complex types, got %s and %s",
+                from,
+                to);
         int fromWidth = Types.width(from.element());
         int toWidth = Types.width(to.element());
         TensorType small = fromWidth < toWidth ? from : to;
@@ -148,18 +163,25 @@ final class ElementwiseRules {
         int expected = big.rank() + (smallWidth == bigWidth ? 0 : 1);
         Violation.check(
                 small.rank() == expected,
-                "the rank of the smaller element type must be " + expected + ", got " + from + " and " + to);
+                "the rank of the smaller element type must be %s, got %s and %s",
+                expected,
+                from,
+                to);
         for (int i = 0; i < big.rank(); i++) {
             Violation.check(
                     Types.compatibleSizes(small.dim(i), big.dim(i)),
-                    "operand and result must agree in all but the last dimension, got " + from + " and " + to);
+                    "operand and result must agree in all but the last dimension, got %s and %s",
+                    from,
+                    to);
         }
         if (smallWidth != bigWidth) {
             long last = small.dim(small.rank() - 1);
             Violation.check(
                     last == Types.DYNAMIC || last * smallWidth == bigWidth,
-                    "the last dimension of the smaller element type must have size " + bigWidth / smallWidth + ", got "
-                            + from + " and " + to);
+                    "the last dimension of the smaller element type must have size %s, got %s and %s",
+                    bigWidth / smallWidth,
+                    from,
+                    to);
         }
         return null;
     }

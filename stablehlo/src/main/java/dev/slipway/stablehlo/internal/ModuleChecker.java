@@ -20,7 +20,12 @@ import org.jspecify.annotations.Nullable;
 /** Checks a whole module: every operation, the visibility of values, symbols. */
 public final class ModuleChecker {
     private final List<Diagnostic> diagnostics = new ArrayList<>();
-    private Map<Object, Boolean> visible = new HashMap<>();
+    /** The region that defines each value; values of regions that have ended are not visible any more. */
+    private Map<Object, Scope> scopes = new HashMap<>();
+
+    private static final class Scope {
+        boolean open = true;
+    }
 
     private ModuleChecker() {}
 
@@ -37,7 +42,8 @@ public final class ModuleChecker {
 
     private void operation(Operation operation, Function<String, @Nullable Operation> symbols) {
         for (int i = 0; i < operation.operands().size(); i++) {
-            if (!visible.containsKey(key(operation.operand(i)))) {
+            Scope scope = scopes.get(key(operation.operand(i)));
+            if (scope == null || !scope.open) {
                 report(operation, "operand " + i + " is not visible here, or defined later");
             }
         }
@@ -48,10 +54,10 @@ public final class ModuleChecker {
         }
         for (Region region : operation.regions()) {
             if (operation.definition().has(Trait.ISOLATED)) {
-                Map<Object, Boolean> outer = visible;
-                visible = new HashMap<>();
+                Map<Object, Scope> outer = scopes;
+                scopes = new HashMap<>();
                 region(region, inner);
-                visible = outer;
+                scopes = outer;
             } else {
                 region(region, inner);
             }
@@ -78,11 +84,10 @@ public final class ModuleChecker {
     }
 
     private void region(Region region, Function<String, @Nullable Operation> symbols) {
-        List<Object> defined = new ArrayList<>();
+        Scope scope = new Scope();
         for (Block block : region.blocks()) {
             for (BlockArgument argument : block.arguments()) {
-                visible.put(argument, true);
-                defined.add(argument);
+                scopes.put(argument, scope);
             }
         }
         for (Block block : region.blocks()) {
@@ -94,12 +99,11 @@ public final class ModuleChecker {
                     report(operation, "ends a block, but operations follow");
                 }
                 if (!operation.results().isEmpty()) {
-                    visible.put(operation, true);
-                    defined.add(operation);
+                    scopes.put(operation, scope);
                 }
             }
         }
-        defined.forEach(visible::remove);
+        scope.open = false;
     }
 
     private static Object key(Value value) {

@@ -3,7 +3,6 @@ package dev.slipway.stablehlo.internal;
 
 import com.google.common.primitives.ImmutableLongArray;
 import dev.slipway.stablehlo.Block;
-import dev.slipway.stablehlo.BlockArgument;
 import dev.slipway.stablehlo.ComplexType;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.FloatType;
@@ -13,7 +12,6 @@ import dev.slipway.stablehlo.Region;
 import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
-import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -23,29 +21,33 @@ final class RegionRules {
     private RegionRules() {}
 
     static List<Type> returned(Region region) {
-        return region.block().terminator().operands().stream().map(Value::type).toList();
+        return Rules.types(region.block().terminator().operands());
     }
 
     static List<Type> arguments(Region region) {
-        return region.block().arguments().stream().map(BlockArgument::type).toList();
+        return Rules.types(region.block().arguments());
     }
 
     static List<Type> branches(Draft draft) {
         TensorType selector = draft.tensor(0);
-        Violation.check(selector.rank() == 0, draft.name(0) + " must be a scalar, got " + selector);
+        Violation.check(selector.rank() == 0, "%s must be a scalar, got %s", draft.name(0), selector);
         Violation.check(!draft.regions().isEmpty(), "needs at least one branch");
         List<List<Type>> results = new ArrayList<>();
         for (int i = 0; i < draft.regions().size(); i++) {
             Region region = draft.regions().get(i);
-            Violation.check(region.block().arguments().isEmpty(), "branch " + i + " must have no arguments");
+            Violation.check(region.block().arguments().isEmpty(), "branch %s must have no arguments", i);
             List<Type> types = returned(region);
             Violation.check(
                     results.isEmpty() || types.size() == results.getFirst().size(),
-                    "branches 0 and " + i + " return different numbers of values");
+                    "branches 0 and %s return different numbers of values",
+                    i);
             if (!results.isEmpty()) {
                 Violation.check(
                         Types.compatible(results.getFirst(), types),
-                        "branches 0 and " + i + " return incompatible types, " + results.getFirst() + " and " + types);
+                        "branches 0 and %s return incompatible types, %s and %s",
+                        i,
+                        results.getFirst(),
+                        types);
             }
             results.add(types);
         }
@@ -64,8 +66,10 @@ final class RegionRules {
             List<Type> arguments = arguments(draft.regions().get(i));
             Violation.check(
                     Types.compatible(operands, arguments),
-                    (i == 0 ? "cond" : "body") + " has arguments of types " + arguments
-                            + ", which are not compatible with the operands' " + operands);
+                    "%s has arguments of types %s, which are not compatible with the operands' %s",
+                    (i == 0 ? "cond" : "body"),
+                    arguments,
+                    operands);
         }
         List<Type> condition = returned(draft.regions().get(0));
         Violation.check(
@@ -73,11 +77,14 @@ final class RegionRules {
                         && condition.getFirst() instanceof TensorType tensor
                         && Types.isBool(tensor.element())
                         && tensor.rank() == 0,
-                "cond must return one boolean scalar, got " + condition);
+                "cond must return one boolean scalar, got %s",
+                condition);
         List<Type> body = returned(draft.regions().get(1));
         Violation.check(
                 Types.compatible(operands, body),
-                "body returns types " + body + ", which are not compatible with the operands' " + operands);
+                "body returns types %s, which are not compatible with the operands' %s",
+                body,
+                operands);
         return operands;
     }
 
@@ -89,25 +96,35 @@ final class RegionRules {
         for (int i = 1; i < draft.operands().size(); i++) {
             Violation.check(
                     Types.compatibleShapes(first, draft.type(i)),
-                    "inputs must have one shape, got " + first + " and " + draft.type(i));
+                    "inputs must have one shape, got %s and %s",
+                    first,
+                    draft.type(i));
         }
         Violation.check(
                 (rank == 0 && (dimension == 0 || dimension == -1)) || (dimension >= -rank && dimension < rank),
-                "dimension must be in range [-" + rank + ", " + rank + "), got " + dimension);
+                "dimension must be in range [-%s, %s), got %s",
+                rank,
+                rank,
+                dimension);
         List<Type> arguments = arguments(draft.regions().getFirst());
         Violation.check(
                 arguments.size() == 2 * draft.operands().size(),
-                "the comparator must take two scalars for each input, got " + arguments.size() + " arguments");
+                "the comparator must take two scalars for each input, got %s arguments",
+                arguments.size());
         for (int i = 0; i < arguments.size(); i++) {
             Type expected = TensorType.of(draft.tensor(i / 2).element());
             Violation.check(
                     arguments.get(i).equals(expected),
-                    "argument " + i + " of the comparator must be " + expected + ", got " + arguments.get(i));
+                    "argument %s of the comparator must be %s, got %s",
+                    i,
+                    expected,
+                    arguments.get(i));
         }
         List<Type> result = returned(draft.regions().getFirst());
         Violation.check(
                 result.size() == 1 && result.getFirst().equals(TensorType.of(ElementType.I1)),
-                "the comparator must return one boolean scalar, got " + result);
+                "the comparator must return one boolean scalar, got %s",
+                result);
         return Rules.types(draft);
     }
 
@@ -119,7 +136,9 @@ final class RegionRules {
         for (int i = 1; i < count; i++) {
             Violation.check(
                     Types.compatibleShapes(first, draft.type(i)),
-                    "inputs must have compatible shapes, got " + first + " and " + draft.type(i));
+                    "inputs must have compatible shapes, got %s and %s",
+                    first,
+                    draft.type(i));
         }
         ShapeRules.checkUnique(dimensions, first.rank(), "dimensions");
         List<Long> sizes = new ArrayList<>();
@@ -155,33 +174,47 @@ final class RegionRules {
         List<Type> results = returned(region);
         Violation.check(
                 arguments.size() == 2 * count,
-                "the reducer must take " + 2 * count + " arguments, but takes " + arguments.size());
+                "the reducer must take %s arguments, but takes %s",
+                2 * count,
+                arguments.size());
         Violation.check(
-                results.size() == count, "the reducer must return " + count + " values, but returns " + results.size());
+                results.size() == count, "the reducer must return %s values, but returns %s", count, results.size());
         for (int i = 0; i < count; i++) {
             Type result = results.get(i);
             Violation.check(
                     result instanceof TensorType,
-                    "the reducer must return ranked tensors, got " + result + " as value " + i);
+                    "the reducer must return ranked tensors, got %s as value %s",
+                    result,
+                    i);
             Violation.check(
                     sameButPrecision(result, arguments.get(i)),
-                    "argument " + i + " of the reducer must have the type of its result, " + result + ", got "
-                            + arguments.get(i));
+                    "argument %s of the reducer must have the type of its result, %s, got %s",
+                    i,
+                    result,
+                    arguments.get(i));
             Type element = arguments.get(count + i);
             Violation.check(
                     sameButPrecision(result, element),
-                    "argument " + (count + i) + " of the reducer must have the type of its result, " + result + ", got "
-                            + element);
+                    "argument %s of the reducer must have the type of its result, %s, got %s",
+                    (count + i),
+                    result,
+                    element);
             Violation.check(
                     Types.compatibleShapes(inits.get(i), result),
-                    "result " + i + " of the reducer must have the shape of the initial value, got " + result + " and "
-                            + inits.get(i));
+                    "result %s of the reducer must have the shape of the initial value, got %s and %s",
+                    i,
+                    result,
+                    inits.get(i));
             Violation.check(
                     promotable(inits.get(i), result),
-                    "the initial value " + inits.get(i) + " cannot be promoted to the reducer's result " + result);
+                    "the initial value %s cannot be promoted to the reducer's result %s",
+                    inits.get(i),
+                    result);
             Violation.check(
                     promotable(inputs.get(i), element),
-                    "the input " + inputs.get(i) + " cannot be promoted to the reducer's argument " + element);
+                    "the input %s cannot be promoted to the reducer's argument %s",
+                    inputs.get(i),
+                    element);
             checkArgumentShape((TensorType) element, allowed, count + i);
         }
         Violation.check(block.operations().size() >= 1, "the reducer must return values");
@@ -196,7 +229,9 @@ final class RegionRules {
         }
         Violation.check(
                 at == argument.rank(),
-                "argument " + index + " of the reducer does not fit the shape that is left, got " + argument);
+                "argument %s of the reducer does not fit the shape that is left, got %s",
+                index,
+                argument);
     }
 
     static boolean sameButPrecision(Type left, Type right) {
@@ -231,7 +266,9 @@ final class RegionRules {
             Violation.check(
                     draft.results().size() == 2
                             && Types.compatible(draft.results().getFirst(), state),
-                    "the new state must have the type of the initial one, got " + draft.results() + " for " + state);
+                    "the new state must have the type of the initial one, got %s for %s",
+                    draft.results(),
+                    state);
         }
         draft.attribute("rng_algorithm", RngAlgorithm.class);
         return null;
@@ -239,16 +276,18 @@ final class RegionRules {
 
     static List<Type> topK(Draft draft) {
         long k = draft.integer("k");
-        Violation.check(k >= 0, "k must not be negative, got " + k);
+        Violation.check(k >= 0, "k must not be negative, got %s", k);
         if (!(draft.type(0) instanceof TensorType operand)) {
             return List.of(draft.type(0), new Type.UnrankedTensor(ElementType.I32));
         }
-        Violation.check(operand.rank() >= 1, "operand must have one dimension at least, got " + operand);
+        Violation.check(operand.rank() >= 1, "operand must have one dimension at least, got %s", operand);
         int last = operand.rank() - 1;
         long size = operand.dim(last);
         Violation.check(
                 size == TensorType.DYNAMIC || size >= k,
-                "the last dimension must have size " + k + " at least, got " + operand);
+                "the last dimension must have size %s at least, got %s",
+                k,
+                operand);
         long[] shape = operand.shape().toArray();
         shape[last] = k;
         return List.of(TensorType.of(operand.element(), shape), TensorType.of(ElementType.I32, shape));

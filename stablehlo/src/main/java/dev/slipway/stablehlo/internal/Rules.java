@@ -144,6 +144,15 @@ final class Rules {
     }
 
     static List<Type> types(Draft draft) {
-        return draft.operands().stream().map(Value::type).toList();
+        return types(draft.operands());
+    }
+
+    /** The types of values; a loop, since it runs several times for every operation. */
+    static List<Type> types(List<? extends Value> values) {
+        Type[] types = new Type[values.size()];
+        for (int i = 0; i < types.length; i++) {
+            types[i] = values.get(i).type();
+        }
+        return List.of(types);
     }
 }

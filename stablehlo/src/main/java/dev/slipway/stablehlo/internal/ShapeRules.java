@@ -18,7 +18,7 @@ final class ShapeRules {
 
     static void checkDimension(long dimension, int rank, String name) {
         Violation.check(
-                dimension >= 0 && dimension < rank, name + " must be in range [0, " + rank + "), got " + dimension);
+                dimension >= 0 && dimension < rank, "%s must be in range [0, %s), got %s", name, rank, dimension);
     }
 
     static void checkUnique(ImmutableLongArray dimensions, int rank, String name) {
@@ -26,16 +26,15 @@ final class ShapeRules {
         Arrays.sort(sorted);
         for (int i = 0; i < sorted.length; i++) {
             Violation.check(
-                    sorted[i] >= 0 && sorted[i] < rank,
-                    name + " must be in range [0, " + rank + "), got " + dimensions);
-            Violation.check(i == 0 || sorted[i] != sorted[i - 1], name + " must be unique, got " + dimensions);
+                    sorted[i] >= 0 && sorted[i] < rank, "%s must be in range [0, %s), got %s", name, rank, dimensions);
+            Violation.check(i == 0 || sorted[i] != sorted[i - 1], "%s must be unique, got %s", name, dimensions);
         }
     }
 
     static @Nullable List<Type> iota(Draft draft) {
         TensorType result = draft.resultTensor();
         long dimension = draft.integer("iota_dimension");
-        Violation.check(result.rank() > 0, "does not support scalars, got " + result);
+        Violation.check(result.rank() > 0, "does not support scalars, got %s", result);
         checkDimension(dimension, result.rank(), "iota_dimension");
         return null;
     }
@@ -49,8 +48,9 @@ final class ShapeRules {
         if (from.isStatic() && to.isStatic()) {
             Violation.check(
                     from.elementCount() == to.elementCount(),
-                    "operand and result must have as many elements, got " + from.elementCount() + " and "
-                            + to.elementCount());
+                    "operand and result must have as many elements, got %s and %s",
+                    from.elementCount(),
+                    to.elementCount());
         }
         if (from.element() instanceof QuantizedType a && to.element() instanceof QuantizedType b) {
             if (a.isPerAxis() && b.isPerAxis()) {
@@ -58,7 +58,9 @@ final class ShapeRules {
             } else {
                 Violation.check(
                         a.equals(b),
-                        "quantization parameters of operand and result must be equal, got " + a + " and " + b);
+                        "quantization parameters of operand and result must be equal, got %s and %s",
+                        a,
+                        b);
             }
         }
     }
@@ -66,12 +68,16 @@ final class ShapeRules {
     private static void perAxisReshape(TensorType from, TensorType to, QuantizedType a, QuantizedType b) {
         Violation.check(
                 a.scales().equals(b.scales()) && a.zeroPoints().equals(b.zeroPoints()),
-                "quantization parameters of operand and result must be equal, got " + a + " and " + b);
+                "quantization parameters of operand and result must be equal, got %s and %s",
+                a,
+                b);
         int fromAxis = a.axes().getFirst();
         int toAxis = b.axes().getFirst();
         Violation.check(
                 Types.compatibleSizes(from.dim(fromAxis), to.dim(toAxis)),
-                "a reshape per axis must keep the quantized dimension, got " + from + " and " + to);
+                "a reshape per axis must keep the quantized dimension, got %s and %s",
+                from,
+                to);
         if (!from.isStatic() || !to.isStatic()) {
             return;
         }
@@ -85,7 +91,9 @@ final class ShapeRules {
         }
         Violation.check(
                 from.dim(fromAxis) == to.dim(toAxis) && before == after,
-                "a reshape per axis must keep the quantized dimension, got " + from + " and " + to);
+                "a reshape per axis must keep the quantized dimension, got %s and %s",
+                from,
+                to);
     }
 
     static @Nullable List<Type> broadcastInDim(Draft draft) {
@@ -96,8 +104,9 @@ final class ShapeRules {
     static void checkBroadcast(TensorType from, TensorType to, ImmutableLongArray dimensions) {
         Violation.check(
                 dimensions.length() == from.rank(),
-                "broadcast_dimensions must have as many entries as the operand's rank " + from.rank() + ", got "
-                        + dimensions);
+                "broadcast_dimensions must have as many entries as the operand's rank %s, got %s",
+                from.rank(),
+                dimensions);
         checkUnique(dimensions, to.rank(), "broadcast_dimensions");
         for (int i = 0; i < from.rank(); i++) {
             int target = Math.toIntExact(dimensions.get(i));
@@ -105,8 +114,11 @@ final class ShapeRules {
             long resultSize = to.dim(target);
             Violation.check(
                     size == DYNAMIC || size == 1 || resultSize == DYNAMIC || size == resultSize,
-                    "operand dimension " + i + " of size " + Types.show(size) + " does not fit result dimension "
-                            + target + " of size " + Types.show(resultSize) + "; it must be 1 or equal");
+                    "operand dimension %s of size %s does not fit result dimension %s of size %s; it must be 1 or equal",
+                    i,
+                    Types.show(size),
+                    target,
+                    Types.show(resultSize));
         }
         if (from.element() instanceof QuantizedType a && to.element() instanceof QuantizedType b) {
             quantizedBroadcast(from, to, a, b, dimensions);
@@ -116,7 +128,7 @@ final class ShapeRules {
     private static void quantizedBroadcast(
             TensorType from, TensorType to, QuantizedType a, QuantizedType b, ImmutableLongArray dimensions) {
         if (a.isPerTensor() && b.isPerTensor()) {
-            Violation.check(a.equals(b), "scales and zero points must be equal, got " + from + " and " + to);
+            Violation.check(a.equals(b), "scales and zero points must be equal, got %s and %s", from, to);
         }
         if (!a.isPerAxis() || !b.isPerAxis()) {
             return;
@@ -124,19 +136,25 @@ final class ShapeRules {
         int axis = a.axes().getFirst();
         Violation.check(
                 b.axes().getFirst() == dimensions.get(axis),
-                "the result's quantized dimension " + b.axes().getFirst() + " must be broadcast_dimensions[" + axis
-                        + "] = " + dimensions.get(axis));
+                "the result's quantized dimension %s must be broadcast_dimensions[%s] = %s",
+                b.axes().getFirst(),
+                axis,
+                dimensions.get(axis));
         if (from.dim(axis) == 1) {
             for (int j = 0; j < b.scales().length(); j++) {
                 Violation.check(
                         b.scales().get(j) == a.scales().get(0)
                                 && b.zeroPoints().get(j) == a.zeroPoints().get(0),
-                        "scales and zero points of the result must be those of the operand, got " + a + " and " + b);
+                        "scales and zero points of the result must be those of the operand, got %s and %s",
+                        a,
+                        b);
             }
         } else {
             Violation.check(
                     a.scales().equals(b.scales()) && a.zeroPoints().equals(b.zeroPoints()),
-                    "scales and zero points of the result must be those of the operand, got " + from + " and " + to);
+                    "scales and zero points of the result must be those of the operand, got %s and %s",
+                    from,
+                    to);
         }
     }
 
@@ -146,7 +164,9 @@ final class ShapeRules {
         int rank = from.rank();
         Violation.check(
                 permutation.length() == rank,
-                "permutation must have as many entries as the operand's rank " + rank + ", got " + permutation);
+                "permutation must have as many entries as the operand's rank %s, got %s",
+                rank,
+                permutation);
         checkUnique(permutation, rank, "permutation");
         long[] shape = new long[rank];
         long[] bounds = new long[rank];
@@ -177,7 +197,9 @@ final class ShapeRules {
         if (element instanceof QuantizedType && draft.isResultRanked()) {
             Violation.check(
                     draft.resultTensor().element().equals(element),
-                    "the result's element type must be " + element + ", got " + draft.resultTensor());
+                    "the result's element type must be %s, got %s",
+                    element,
+                    draft.resultTensor());
         }
         return List.of(Types.tensor(element, shape, bounds, from.encoding()));
     }
@@ -190,20 +212,26 @@ final class ShapeRules {
         ImmutableLongArray strides = draft.ints("strides");
         Violation.check(
                 starts.length() == rank,
-                "start_indices must have as many entries as the operand's rank " + rank + ", got " + starts);
+                "start_indices must have as many entries as the operand's rank %s, got %s",
+                rank,
+                starts);
         long[] shape = new long[rank];
         for (int i = 0; i < rank; i++) {
             long size = from.dim(i) == DYNAMIC ? from.bound(i) : from.dim(i);
-            Violation.check(starts.get(i) >= 0, "start index " + starts.get(i) + " of dimension " + i + " is negative");
+            Violation.check(starts.get(i) >= 0, "start index %s of dimension %s is negative", starts.get(i), i);
             Violation.check(
                     size == DYNAMIC || limits.get(i) <= size,
-                    "limit index " + limits.get(i) + " is greater than the size " + size + " of dimension " + i);
+                    "limit index %s is greater than the size %s of dimension %s",
+                    limits.get(i),
+                    size,
+                    i);
             Violation.check(
                     starts.get(i) <= limits.get(i),
-                    "start index " + starts.get(i) + " is greater than limit index " + limits.get(i) + " in dimension "
-                            + i);
-            Violation.check(
-                    strides.get(i) > 0, "stride " + strides.get(i) + " of dimension " + i + " must be positive");
+                    "start index %s is greater than limit index %s in dimension %s",
+                    starts.get(i),
+                    limits.get(i),
+                    i);
+            Violation.check(strides.get(i) > 0, "stride %s of dimension %s must be positive", strides.get(i), i);
             shape[i] = Math.ceilDiv(limits.get(i) - starts.get(i), strides.get(i));
         }
         return List.of(TensorType.of(from.element(), shape));
@@ -215,13 +243,17 @@ final class ShapeRules {
         checkStarts(draft, 1, from.rank());
         Violation.check(
                 sizes.length() == from.rank(),
-                "slice_sizes must have as many entries as the operand's rank " + from.rank() + ", got " + sizes);
+                "slice_sizes must have as many entries as the operand's rank %s, got %s",
+                from.rank(),
+                sizes);
         for (int i = 0; i < from.rank(); i++) {
-            Violation.check(sizes.get(i) >= 0, "slice size " + sizes.get(i) + " of dimension " + i + " is negative");
+            Violation.check(sizes.get(i) >= 0, "slice size %s of dimension %s is negative", sizes.get(i), i);
             Violation.check(
                     from.isDynamic(i) || sizes.get(i) <= from.dim(i),
-                    "slice size " + sizes.get(i) + " is greater than the size " + Types.show(from.dim(i))
-                            + " of dimension " + i);
+                    "slice size %s is greater than the size %s of dimension %s",
+                    sizes.get(i),
+                    Types.show(from.dim(i)),
+                    i);
         }
         return List.of(TensorType.of(from.element(), sizes));
     }
@@ -229,11 +261,13 @@ final class ShapeRules {
     private static void checkStarts(Draft draft, int first, int rank) {
         int count = draft.operands().size() - first;
         Violation.check(
-                count == rank, "needs one start index for each of the operand's " + rank + " dimensions, got " + count);
+                count == rank, "needs one start index for each of the operand's %s dimensions, got %s", rank, count);
         for (int i = first + 1; i < draft.operands().size(); i++) {
             Violation.check(
                     draft.tensor(i).element().equals(draft.tensor(first).element()),
-                    "start indices must have one element type, got " + draft.type(first) + " and " + draft.type(i));
+                    "start indices must have one element type, got %s and %s",
+                    draft.type(first),
+                    draft.type(i));
         }
     }
 
@@ -242,17 +276,23 @@ final class ShapeRules {
         TensorType update = draft.tensor(1);
         Violation.check(
                 update.rank() == from.rank(),
-                "the update must have the operand's rank " + from.rank() + ", got " + update);
+                "the update must have the operand's rank %s, got %s",
+                from.rank(),
+                update);
         checkStarts(draft, 2, from.rank());
         for (int i = 0; i < from.rank(); i++) {
             Violation.check(
                     from.isDynamic(i) || update.isDynamic(i) || update.dim(i) <= from.dim(i),
-                    "the update's size " + Types.show(update.dim(i)) + " is greater than the size "
-                            + Types.show(from.dim(i)) + " of dimension " + i);
+                    "the update's size %s is greater than the size %s of dimension %s",
+                    Types.show(update.dim(i)),
+                    Types.show(from.dim(i)),
+                    i);
         }
         Violation.check(
                 update.element().equals(from.element()),
-                "operand and update must have one element type, got " + from + " and " + update);
+                "operand and update must have one element type, got %s and %s",
+                from,
+                update);
         return List.of(from);
     }
 
@@ -262,7 +302,9 @@ final class ShapeRules {
         TensorType first = draft.tensor(0);
         Violation.check(
                 dimension < first.rank(),
-                "dimension " + dimension + " is out of bounds for inputs of rank " + first.rank());
+                "dimension %s is out of bounds for inputs of rank %s",
+                dimension,
+                first.rank());
         long[] shape = first.shape().toArray();
         long[] bounds = new long[first.rank()];
         for (int d = 0; d < shape.length; d++) {
@@ -270,7 +312,7 @@ final class ShapeRules {
         }
         for (int i = 1; i < draft.operands().size(); i++) {
             TensorType input = draft.tensor(i);
-            Violation.check(input.rank() == first.rank(), "inputs must have one rank, got " + first + " and " + input);
+            Violation.check(input.rank() == first.rank(), "inputs must have one rank, got %s and %s", first, input);
             for (int d = 0; d < shape.length; d++) {
                 if (d == dimension) {
                     long left = shape[d] == DYNAMIC ? bounds[d] : shape[d];
@@ -283,7 +325,10 @@ final class ShapeRules {
                 }
                 Violation.check(
                         Types.compatibleSizes(shape[d], input.dim(d)),
-                        "inputs must agree in all dimensions but " + dimension + ", got " + first + " and " + input);
+                        "inputs must agree in all dimensions but %s, got %s and %s",
+                        dimension,
+                        first,
+                        input);
                 if (shape[d] == DYNAMIC) {
                     shape[d] = input.dim(d);
                 }
@@ -305,16 +350,19 @@ final class ShapeRules {
         int rank = from.rank();
         Violation.check(
                 low.length() == rank,
-                "edge_padding_low must have as many entries as the operand's rank " + rank + ", got " + low);
+                "edge_padding_low must have as many entries as the operand's rank %s, got %s",
+                rank,
+                low);
         Violation.check(
                 draft.tensor(1).element().equals(from.element()),
-                "operand and padding value must have one element type, got " + from + " and " + draft.type(1));
+                "operand and padding value must have one element type, got %s and %s",
+                from,
+                draft.type(1));
         long[] shape = new long[rank];
         long[] bounds = new long[rank];
         for (int i = 0; i < rank; i++) {
             Violation.check(
-                    interior.get(i) >= 0,
-                    "interior padding " + interior.get(i) + " of dimension " + i + " is negative");
+                    interior.get(i) >= 0, "interior padding %s of dimension %s is negative", interior.get(i), i);
             long size = from.isDynamic(i) ? from.bound(i) : from.dim(i);
             shape[i] = DYNAMIC;
             bounds[i] = DYNAMIC;
@@ -322,7 +370,7 @@ final class ShapeRules {
                 continue;
             }
             long padded = size + low.get(i) + high.get(i) + Math.max(size - 1, 0) * interior.get(i);
-            Violation.check(padded >= 0, "padding gives dimension " + i + " the negative size " + padded);
+            Violation.check(padded >= 0, "padding gives dimension %s the negative size %s", i, padded);
             if (from.isDynamic(i)) {
                 bounds[i] = padded;
             } else {
