@@ -7,14 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.mesh.MeshShape;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.UnknownTopologyException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -28,23 +26,6 @@ class AotCompilerTest {
 
     private static InferenceRunner runner() {
         return InferenceRunner.of(TINY, DecodeOptions.greedy(32));
-    }
-
-    @Test
-    void thePackageManualsSnippetCompiles() {
-        DecoderConfig model = DecoderConfig.llama(
-                49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
-        InferenceRunner runner = InferenceRunner.of(model, DecodeOptions.greedy(256))
-                .withMesh(List.of("data", "model"), MeshShape.hybrid(List.of(1, -1), List.of(2, 1)));
-        Compiled compiled = new AotCompiler(PluginLocator.ofUser())
-                .compileInferencePrograms(runner, InputBatchSpec.prefix(16, 64), "v5e-16", 2)
-                .get("sample_decode");
-        byte[] executable = compiled.executable().toBytes();
-        long bytes = compiled.memory().temporaries();
-
-        assertThat(executable).isNotEmpty();
-        assertThat(bytes).isPositive();
-        assertThat(compiled.mesh().shape()).containsExactly(2, 16);
     }
 
     @Test

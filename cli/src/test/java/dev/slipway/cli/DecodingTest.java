@@ -18,6 +18,7 @@ import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.topology.Topologies;
+import dev.slipway.topology.Topology;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,6 +42,7 @@ class DecodingTest {
     private static final int LENGTH = 24;
     private static final int[] PROMPT = {17, 201, 33, 90, 5};
     private static final int[] OTHER = {120, 7};
+    private static final Topology CPU = Topologies.resolve("cpu");
     private static final int[] KEY = RandomSource.RBG.key(7);
 
     private static Model model;
@@ -61,14 +63,14 @@ class DecodingTest {
     }
 
     private static DecodeSession session(DecodeOptions options) {
-        return session(options, "cpu", MeshSpec.byDefault(), Form.scanned(ElementType.F32));
+        return session(options, CPU, MeshSpec.byDefault(), Form.scanned(ElementType.F32));
     }
 
-    private static DecodeSession session(DecodeOptions options, String machine, MeshSpec mesh, Form form) {
+    private static DecodeSession session(DecodeOptions options, Topology machine, MeshSpec mesh, Form form) {
         return DecodeSession.open(
                 PluginLocator.ofUser(),
                 InferenceRunner.of(model.config(), options).withMesh(mesh).withForm(form),
-                Topologies.resolve(machine),
+                machine,
                 model.weights().parameters());
     }
 
@@ -383,7 +385,7 @@ class DecodingTest {
         }
     }
 
-    private static int[] sampled(DecodeOptions options, String machine, MeshSpec mesh, Form form, int[]... prompts) {
+    private static int[] sampled(DecodeOptions options, Topology machine, MeshSpec mesh, Form form, int[]... prompts) {
         float[] temperatures = new float[prompts.length];
         Arrays.fill(temperatures, 0.8f);
         try (DecodeSession session =
@@ -404,21 +406,26 @@ class DecodingTest {
                 .toArray(int[][]::new);
         Form form = Form.scanned(ElementType.F32);
 
-        assertThat(sampled(options, "cpu-8", MeshSpec.of(List.of("data", "model"), data, parts), form, prompts))
-                .isEqualTo(sampled(options, "cpu", MeshSpec.byDefault(), form, prompts));
+        assertThat(sampled(
+                        options,
+                        Topologies.resolve("cpu-8"),
+                        MeshSpec.of(List.of("data", "model"), data, parts),
+                        form,
+                        prompts))
+                .isEqualTo(sampled(options, CPU, MeshSpec.byDefault(), form, prompts));
     }
 
     @Test
     void aPromptReadInChunksAndLayersWrittenOutGiveTheSameTokens() {
         DecodeOptions options = DecodeOptions.greedy(LENGTH);
         Form form = Form.scanned(ElementType.F32);
-        int[] whole = sampled(options, "cpu", MeshSpec.byDefault(), form, PROMPT, OTHER);
+        int[] whole = sampled(options, CPU, MeshSpec.byDefault(), form, PROMPT, OTHER);
 
-        assertThat(sampled(options.with(o -> o.prefillChunk(2)), "cpu", MeshSpec.byDefault(), form, PROMPT, OTHER))
+        assertThat(sampled(options.with(o -> o.prefillChunk(2)), CPU, MeshSpec.byDefault(), form, PROMPT, OTHER))
                 .isEqualTo(whole);
         assertThat(sampled(
                         options.with(o -> o.prefillChunk(4)),
-                        "cpu",
+                        CPU,
                         MeshSpec.byDefault(),
                         form.withLayers(Form.Layers.UNROLLED),
                         PROMPT,
@@ -430,17 +437,17 @@ class DecodingTest {
     void aCacheInAnotherOrderGivesTheSameTokensAndOneInBfloat16NearlyTheSameScores() {
         DecodeOptions options = DecodeOptions.greedy(LENGTH);
         Form form = Form.scanned(ElementType.F32);
-        int[] headLast = sampled(options, "cpu", MeshSpec.byDefault(), form, PROMPT, OTHER);
+        int[] headLast = sampled(options, CPU, MeshSpec.byDefault(), form, PROMPT, OTHER);
         for (Form.Layers layers : Form.Layers.values()) {
             Form timeLast = form.withLayers(layers).withCacheOrder(Form.CacheOrder.TIME_LAST);
 
-            assertThat(sampled(options, "cpu", MeshSpec.byDefault(), timeLast, PROMPT, OTHER))
+            assertThat(sampled(options, CPU, MeshSpec.byDefault(), timeLast, PROMPT, OTHER))
                     .isEqualTo(headLast);
         }
         List<float[]> scores = new ArrayList<>();
         for (Form cached : List.of(form, form.withCache(ElementType.BF16))) {
             try (DecodeSession session =
-                    session(DecodeOptions.greedy(PROMPT.length + 2), "cpu", MeshSpec.byDefault(), cached)) {
+                    session(DecodeOptions.greedy(PROMPT.length + 2), CPU, MeshSpec.byDefault(), cached)) {
                 scores.add(session.sampleDecode(new int[][] {PROMPT}, PROMPT.length, Map.of(), KEY)
                         .get("token_scores")
                         .floats());
@@ -455,7 +462,7 @@ class DecodingTest {
     void differentDecodesOfAPromptDrawDifferentFirstTokens() {
         int[] sequences = sampled(
                 DecodeOptions.greedy(LENGTH).withNumDecodes(16),
-                "cpu",
+                CPU,
                 MeshSpec.byDefault(),
                 Form.scanned(ElementType.F32),
                 PROMPT);

@@ -14,10 +14,12 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topologies;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Small checkpoints with random weights against Hugging Face transformers: what each family does differently. */
@@ -72,5 +74,36 @@ class TinyFamiliesTest {
                 }
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"llama", "gemma3_text"})
+    void rowsThatGoRoundTheCacheSeeWhatTheySawInALongerOne(String family) throws Exception {
+        Path folder = Path.of(Slipway.class.getResource("golden/tiny/" + family).toURI());
+        int[] prompt = Slipway.ints(Slipway.golden("tiny/" + family + "/expected.json")
+                .get("cases")
+                .get(0)
+                .get("input_ids"));
+        int width = 48;
+        assertThat(prompt).hasSizeLessThan(width / 2);
+        List<int[]> rows = new ArrayList<>();
+        try (Model model = Model.open(folder.toString(), new PluginsOnDemand(new Output()))) {
+            // The first has to begin anew at column 0 for its last tokens; the second has a column for every token.
+            for (int length : new int[] {width, 2 * width}) {
+                InferenceRunner runner = InferenceRunner.of(model.config(), DecodeOptions.greedy(length));
+                try (DecodeSession session = DecodeSession.open(
+                        PluginLocator.ofUser(),
+                        runner,
+                        Topologies.resolve("cpu"),
+                        model.weights().parameters())) {
+                    int[] sequence = session.sampleDecode(
+                                    new int[][] {prompt}, width, Map.of(), RandomSource.RBG.key(0))
+                            .get("sequences")
+                            .ints();
+                    rows.add(Arrays.copyOf(sequence, width));
+                }
+            }
+        }
+        assertThat(rows.get(0)).isEqualTo(rows.get(1)).doesNotContain(-1);
     }
 }
