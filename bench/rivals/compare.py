@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures Slipway beside its rivals on this machine, in one run, and writes raw JSON that slipway-bench reports on.
 
-Contenders of a case take turns: round 1 of each, then round 2 of each. Every measurement is a process of its own, of which wall
+Contenders of a case take turns, and rounds follow each other: round 1 of all, then round 2 of all. Every measurement is a process of its own, of which wall
 time, CPU time and peak memory are taken from outside; what it says of itself stands beside. A contender that cannot do a
 case is recorded with the reason. Only Python's own library is used here; rivals have environments of their own.
 """
@@ -30,11 +30,17 @@ PROMPT, NEW = 128, 64
 
 CASES = (
     [f"cold/{m}/{t}" for m, t in [
-        ("tiny-llama", "v5e-16"), ("smollm2-135m", "v5e-16"), ("fuji-1b", "v5e-16"), ("fuji-1b", "v5p-8"),
-        ("fuji-1b", "v6e-8"), ("fuji-1b", "7x-8"), ("fuji-1b", "v5e-16x2"), ("fuji-7b", "v5e-16"), ("fuji-7b", "v5p-8"),
+        ("tiny-llama", "v5e-16"), ("smollm2-135m", "v5e-16"), ("fuji-1b", "v5e-16"), ("fuji-1b", "v4-8"),
+        ("fuji-1b", "v5p-8"), ("fuji-1b", "v6e-8"), ("fuji-1b", "7x-8"), ("fuji-1b", "v5e-16x2"), ("fuji-7b", "v5e-16"), ("fuji-7b", "v5p-8"),
         ("llama-3-8b", "v5e-16"), ("fuji-70b", "v5p-64"), ("smollm2-135m", "cpu")]]
     + [f"warm/{m}/v5e-16" for m in ("tiny-llama", "smollm2-135m", "fuji-1b", "llama-3-8b", "fuji-70b")]
-    + ["decode/smollm2-135m/cpu"])
+    + ["build/1000/text", "build/10000/text", "decode/smollm2-135m/cpu"])
+
+# What a newcomer sees within minutes: the smallest case of each kind, three rounds, and no rival that is gigabytes to install.
+QUICK = ("cold/tiny-llama/v5e-16", "warm/tiny-llama/v5e-16", "warm/llama-3-8b/v5e-16", "build/1000/text",
+         "decode/smollm2-135m/cpu")
+QUICK_ROUNDS, ROUNDS = 3, 5
+HEAVY = ("transformers",)
 
 
 class Unavailable(Exception):
@@ -88,6 +94,23 @@ def llama_cpp():
         if npm.returncode != 0:
             raise Unavailable(f"npm cannot install it: {last_line(npm.stderr)}")
     return home
+
+
+def go_xla():
+    """The program of the go-xla rival, built by Go on first use."""
+    if not shutil.which("go"):
+        raise Unavailable("no go here")
+    home = os.path.join(CACHE, "rivals", "go-xla")
+    os.makedirs(home, exist_ok=True)
+    program = os.path.join(home, "go-xla")
+    sources = [os.path.join(HERE, "go-xla", name) for name in ("main.go", "go.mod", "go.sum")]
+    if not os.path.exists(program) or any(os.path.getmtime(program) < os.path.getmtime(source) for source in sources):
+        print(f"building go-xla in {home}", file=sys.stderr, flush=True)
+        build = subprocess.run(["go", "build", "-o", program, "."], cwd=os.path.join(HERE, "go-xla"),
+                               capture_output=True, text=True)
+        if build.returncode != 0:
+            raise Unavailable(f"go cannot build it: {last_line(build.stderr)}")
+    return program
 
 
 def last_line(text):
@@ -148,6 +171,39 @@ def axlearn_same_plugin(args, model, target):
     return axlearn_cold(args, model, target, libtpu())
 
 
+def pypjrt_cold(args, model, target):
+    if TARGETS[target].topology is None:
+        raise Unavailable("it has no models, and the CPU plugin compiles for a client only")
+    # It has no models: it is given the module that Slipway lowers, which costs it nothing.
+    module = os.path.join(args.out, "modules", f"{model}-{target}.mlir")
+    if not os.path.exists(module):
+        os.makedirs(os.path.dirname(module), exist_ok=True)
+        command, _, _ = slipway_cold(args, model, target)
+        subprocess.run([*command, "--lower-only", "--module", module], check=True, capture_output=True)
+    return [environment("pypjrt", sys.executable), os.path.join(HERE, "pypjrt_compile.py"),
+            libtpu()["TPU_LIBRARY_PATH"], module, target], {}, dict
+
+
+def go_xla_cold(args, model, target):
+    raise Unavailable("go-xla has no models, and compiles only for devices that it holds")
+
+
+def slipway_build(args, ops, form):
+    return [os.path.join(ROOT, "slipway-bench"), "build", ops, "200"], {}, dict
+
+
+def jax_build(args, ops, form):
+    return [environment("jax", sys.executable), os.path.join(HERE, "jax_build.py"), ops, "4"], {}, dict
+
+
+def pypjrt_build(args, ops, form):
+    raise Unavailable("pypjrt builds no modules; it takes their text")
+
+
+def go_xla_build(args, ops, form):
+    return [go_xla(), ops, "200"], {}, dict
+
+
 def slipway_warm(args, model, target):
     return [os.path.join(ROOT, "slipway-bench"), "lower", model, target, "300"], {}, dict
 
@@ -187,8 +243,9 @@ def llama_cpp_decode(args, model, target):
 
 
 CONTENDERS = {
-    "cold": {"slipway": slipway_cold, "slipway --axlearn": slipway_axlearn, "jax": jax_cold, "axlearn": axlearn_cold, 
-             "axlearn, same libtpu": axlearn_same_plugin},
+    "cold": {"slipway": slipway_cold, "slipway --axlearn": slipway_axlearn, "jax": jax_cold, "axlearn": axlearn_cold,
+             "axlearn, same libtpu": axlearn_same_plugin, "pypjrt, our module": pypjrt_cold, "go-xla": go_xla_cold},
+    "build": {"slipway": slipway_build, "jax": jax_build, "go-xla": go_xla_build, "pypjrt": pypjrt_build},
     "warm": {"slipway": slipway_warm, "jax": jax_warm},
     "decode": {"slipway": slipway_decode, "jax": jax_decode, "transformers": transformers_decode,
                "llama.cpp (4 bit)": llama_cpp_decode},
@@ -199,7 +256,7 @@ def measure(command, env):
     """Runs a process and gives its last line of JSON, its wall and CPU seconds, and its peak memory in bytes."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, **env}, start_new_session=True)
+        process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, **env}, preexec_fn=os.setpgrp)
         deadline = start + TIMEOUT
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -248,39 +305,47 @@ def main():
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose names match, e.g. cold/fuji-1b; "
                         "all by default: " + ", ".join(CASES))
     parser.add_argument("--contenders", default="", metavar="REGEX", help="only these contenders")
-    parser.add_argument("--rounds", type=int, default=5, help="measurements of each contender (5)")
+    parser.add_argument("--rounds", type=int, help=f"measurements of each contender ({ROUNDS}; {QUICK_ROUNDS} with --quick)")
+    parser.add_argument("--quick", action="store_true",
+                        help="a page within minutes: the smallest cases, without rivals that are gigabytes to install")
     parser.add_argument("--axlearn", metavar="DIR", help="a checkout of AXLearn to measure")
     parser.add_argument("--out", default=os.path.join(ROOT, "target", "compare"), metavar="DIR", help="where results go")
     args = parser.parse_args()
     if args.axlearn:
         args.axlearn = os.path.abspath(args.axlearn)
-    cases = [case for case in CASES if re.search(args.cases, case)]
+    args.out = os.path.abspath(args.out)
+    among = QUICK if args.quick else CASES
+    cases = [case for case in among if re.search(args.cases, case)]
     if not cases:
-        parser.error(f"no case matches {args.cases}; there are {', '.join(CASES)}")
+        parser.error(f"no case matches {args.cases}; there are {', '.join(among)}")
+    rounds = args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS)
     os.makedirs(args.out, exist_ok=True)
     result = {"started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-              "machine": machine(), "rounds": args.rounds, "measurements": []}
+              "machine": machine(), "rounds": rounds, "measurements": []}
     raw = os.path.join(args.out, "raw.json")
-    for case in cases:
-        kind, model, target = case.split("/")
-        lost = set()
-        for turn in range(args.rounds):
+    lost = set()
+    # Rounds outermost: a run that is stopped has whole rounds of all cases.
+    for turn in range(rounds):
+        for case in cases:
+            kind, model, target = case.split("/")
             for name, contender in CONTENDERS[kind].items():
-                if name in lost or not re.search(args.contenders, name):
+                if (case, name) in lost or not re.search(args.contenders, name):
                     continue
                 entry = {"case": case, "contender": name, "round": turn, "load": os.getloadavg()[0]}
                 try:
+                    if args.quick and name in HEAVY:
+                        raise Unavailable("left out of --quick: its environment is gigabytes")
                     command, env, read = contender(args, model, target)
                     printed, outside = measure(command, env)
                     entry.update(outside)
                     entry["values"] = read(printed)
-                    note = f"{outside['wall_s']:.1f} s"
+                    note = f"{outside['wall_s']:.1f} s, of CPU {outside['cpu_s']:.1f} s, load {entry['load']:.1f}"
                 except Unavailable as reason:
-                    lost.add(name)
+                    lost.add((case, name))
                     entry["unavailable"] = str(reason)
-                    note = f"not here: {reason}"
+                    note = f"cannot: {reason}"
                 result["measurements"].append(entry)
-                print(f"{case:<28} {name:<22} {turn + 1}/{args.rounds}  {note}", file=sys.stderr, flush=True)
+                print(f"{turn + 1}/{rounds} {case:<26} {name:<22} {note}", file=sys.stderr, flush=True)
                 with open(raw + ".part", "w") as out:
                     json.dump(result, out, indent=1)
                 os.replace(raw + ".part", raw)

@@ -85,6 +85,7 @@ def main():
     cost = compiled.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost
     print(json.dumps({
+        "before_s": located - started,
         "import_s": imported - started,
         "topology_s": located - imported,
         "lower_s": lower_s,

@@ -14,11 +14,11 @@ class Model(NamedTuple):
     hidden: int
     theta: float
     tied: bool
-    axlearn: str | None  # the trainer config in axlearn.experiments.text.gpt.c4_trainer
+    axlearn: str | None  # the trainer config in axlearn.experiments.text.gpt.c4_trainer; "tiny" is made from these sizes
 
 
 MODELS = {
-    "tiny-llama": Model(256, 64, 2, 4, 2, 16, 128, 1e4, True, None),
+    "tiny-llama": Model(256, 64, 2, 4, 2, 16, 128, 1e4, True, "tiny"),
     "smollm2-135m": Model(49152, 576, 30, 9, 3, 64, 1536, 1e5, True, None),
     "fuji-1b": Model(131072, 2048, 16, 32, 8, 64, 8192, 5e5, True, "fuji-1B-v3"),
     "fuji-7b": Model(32768, 4096, 32, 32, 32, 128, 11008, 1e4, True, "fuji-7B-v2"),
@@ -37,6 +37,7 @@ class Target(NamedTuple):
 TARGETS = {
     "cpu": Target(None, "", 1, None),
     "v5e-16": Target("v5e:4x4", "default", 1, "v5e-16"),
+    "v4-8": Target("v4:2x2x1", "megacore", 1, "v4-8"),
     "v5p-8": Target("v5:2x2x1", "megacore", 1, "v5p-8"),
     "v5p-64": Target("v5:2x4x4", "megacore", 1, "v5p-64"),
     "v6e-8": Target("v6e:2x4", "default", 1, "v6e-8"),

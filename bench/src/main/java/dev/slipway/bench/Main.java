@@ -24,13 +24,14 @@ public final class Main {
             case "jmh" -> org.openjdk.jmh.Main.main(rest.toArray(String[]::new));
             case "smoke" -> Smoke.run();
             case "lower" -> print(Measure.lower(rest.get(0), rest.get(1), Integer.parseInt(rest.get(2))));
+            case "build" -> print(Measure.build(Integer.parseInt(rest.get(0)), Integer.parseInt(rest.get(1))));
             case "compile" -> print(Measure.compile(rest.get(0), rest.get(1)));
             case "figures" -> figures(rest.isEmpty() ? null : Path.of(rest.getFirst()));
             case "report" -> report(Path.of(rest.getFirst()));
             case "growth" -> growth(rest.contains("--compile"), Path.of(rest.getLast()));
             default -> {
                 System.err.println(
-                        "slipway-bench: jmh, smoke, compare, growth, figures, report, lower or compile is expected, not "
+                        "slipway-bench: jmh, smoke, compare, growth, figures, report, lower, build or compile is expected, not "
                                 + (args.length == 0 ? "nothing" : "'" + args[0] + "'"));
                 System.exit(2);
             }

@@ -94,6 +94,19 @@ final class Measure {
         return values;
     }
 
+    /** Builds and prints a chain of {@code ops} additions: the later half of {@code times}. */
+    static Map<String, Object> build(int ops, int times) {
+        List<Double> wall = new ArrayList<>();
+        for (int i = 0; i < times; i++) {
+            wall.add(cost(() -> StablehloBenchmark.chain(ops).toString()).wall());
+        }
+        return Map.of(
+                "build_s",
+                wall.subList(times / 2, times),
+                "module_bytes",
+                StablehloBenchmark.chain(ops).toString().length());
+    }
+
     /** Compiles a model once: XLA's wall time, and the CPU time of all threads meanwhile. */
     static Map<String, Object> compile(String model, String target) {
         try (PluginLog _ = PluginLog.capture()) {
