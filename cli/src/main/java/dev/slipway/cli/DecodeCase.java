@@ -5,18 +5,20 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.lowering.BeamSearch;
 import dev.slipway.lowering.BeamSearch.BrevityPenalty;
+import dev.slipway.lowering.BeamSearch.PrefixMerge;
 import dev.slipway.lowering.LogitsModifier;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.lowering.StopCondition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
  * One case of a batch file: {@code {"entry", "key", "prefix", "options"}}. The options of a sample decode are {@code
- * num_decodes}, {@code logits_modifier} and {@code stop}; one with {@code brevity_penalty}, or without a key, is a beam
- * search.
+ * num_decodes}, {@code logits_modifier} and {@code stop}; one with {@code brevity_penalty} or
+ * {@code prefix_merger} ({@code {"blank_id"}}), or without a key, is a beam search.
  *
  * @param method which of AXLearn's methods, and how
  * @param key {@code uint32[4]}
@@ -25,7 +27,8 @@ import tools.jackson.databind.JsonNode;
 record DecodeCase(Method method, int[] key, int[][] prefix) {
     private static final Set<String> SAMPLE_OPTIONS =
             Set.of("num_decodes", "logits_modifier", "stop", "pad_id", "eos_id");
-    private static final Set<String> BEAM_OPTIONS = Set.of("num_decodes", "brevity_penalty", "pad_id", "eos_id");
+    private static final Set<String> BEAM_OPTIONS =
+            Set.of("num_decodes", "brevity_penalty", "prefix_merger", "pad_id", "eos_id");
 
     /** What a case asks for. */
     sealed interface Method {
@@ -73,13 +76,18 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         if (!options.isMissingNode() && !options.isNull() && !options.isObject()) {
             throw new BatchException("options is %s; an object is expected".formatted(brief(options)));
         }
-        boolean beam = options.has("brevity_penalty") || !json.has("key");
+        boolean beam = options.has("brevity_penalty") || options.has("prefix_merger") || !json.has("key");
         known(options, beam ? BEAM_OPTIONS : SAMPLE_OPTIONS, "options");
         int pad = integer(options, "pad_id", 0, vocabulary - 1, padId);
         int eos = integer(options, "eos_id", 0, vocabulary - 1, eosId);
         int decodes = integer(options, "num_decodes", 1, 1 << 16, 1);
         Method method = beam
-                ? new Method.Beam(new BeamSearch(decodes, penalty(options.path("brevity_penalty")), eos, pad))
+                ? new Method.Beam(new BeamSearch(
+                        decodes,
+                        penalty(options.path("brevity_penalty")),
+                        eos,
+                        pad,
+                        merge(options.path("prefix_merger"))))
                 : new Method.Sample(new SampleDecode(
                         entry(json),
                         decodes,
@@ -213,9 +221,17 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         };
     }
 
+    private static @Nullable PrefixMerge merge(JsonNode json) {
+        if (absent(json)) {
+            return null;
+        }
+        known(json, Set.of("blank_id"), "prefix_merger");
+        return new PrefixMerge(integer(json, "blank_id", -1, Integer.MAX_VALUE, null));
+    }
+
     private static BrevityPenalty penalty(JsonNode json) {
         if (absent(json)) {
-            return new BrevityPenalty(BrevityPenalty.Kind.T5, 0);
+            return BrevityPenalty.NONE;
         }
         String type = type(json, "brevity_penalty");
         known(json, Set.of("type", "alpha"), "brevity_penalty");
@@ -269,8 +285,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return ids.build();
     }
 
-    private static int integer(
-            JsonNode json, String name, int least, int greatest, @org.jspecify.annotations.Nullable Integer otherwise) {
+    private static int integer(JsonNode json, String name, int least, int greatest, @Nullable Integer otherwise) {
         JsonNode value = json.path(name);
         if (absent(value) && otherwise != null) {
             return otherwise;

@@ -74,7 +74,7 @@ class GenerateBatchTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"cases.json, 50", "beam_cases.json, 15"})
+    @CsvSource({"cases.json, 50", "beam_cases.json, 15", "merge_cases.json, 6"})
     void everyCaseGivesTheTokensScoresAndKeysOfTheReference(String file, int count) throws IOException {
         JsonNode cases = MAPPER.readTree(Files.readString(MODEL.resolve(file))).get("cases");
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * AXLearn's {@code beam_search_decode}: the {@code numDecodes} best finished hypotheses of each prompt, and those still
  * alive. Source: {@code axlearn/common/decoding.py} at 34aed43c.
@@ -9,8 +11,14 @@ package dev.slipway.lowering;
  * @param penalty what a finished hypothesis' log-probability is divided by
  * @param eosId the token that finishes a hypothesis
  * @param padId what stands in the prefix behind a prompt
+ * @param merge makes one of live hypotheses that say the same; null to keep all apart
  */
-public record BeamSearch(int numDecodes, BrevityPenalty penalty, int eosId, int padId) {
+public record BeamSearch(
+        int numDecodes,
+        BrevityPenalty penalty,
+        int eosId,
+        int padId,
+        @Nullable PrefixMerge merge) {
     /**
      * @throws LoweringException if {@code numDecodes} is not positive
      */
@@ -22,18 +30,32 @@ public record BeamSearch(int numDecodes, BrevityPenalty penalty, int eosId, int 
 
     /** What {@code compile_inference_programs} compiles: one hypothesis, no penalty, EOS 1, pads 0. */
     public static BeamSearch axlearn() {
-        return new BeamSearch(1, new BrevityPenalty(BrevityPenalty.Kind.T5, 0), 1, 0);
+        return new BeamSearch(1, BrevityPenalty.NONE, 1, 0, null);
     }
 
     /** This search for several hypotheses. */
     public BeamSearch withNumDecodes(int count) {
-        return new BeamSearch(count, penalty, eosId, padId);
+        return new BeamSearch(count, penalty, eosId, padId, merge);
     }
 
     /** This search with another penalty. */
     public BeamSearch withPenalty(BrevityPenalty other) {
-        return new BeamSearch(numDecodes, other, eosId, padId);
+        return new BeamSearch(numDecodes, other, eosId, padId, merge);
     }
+
+    /** This search with hypotheses merged that say the same. */
+    public BeamSearch withMerge(PrefixMerge other) {
+        return new BeamSearch(numDecodes, penalty, eosId, padId, other);
+    }
+
+    /**
+     * Hypotheses whose tokens are the same once repeats and blanks are left out say the same: the best of them takes the
+     * probability of all. Source: {@code CommonPrefixMerger} in {@code axlearn/audio/decoder_asr.py}; Graves et al.,
+     * Connectionist Temporal Classification, section 3.1.
+     *
+     * @param blankId the token that says nothing; one that is no token, e.g. -1, to leave out repeats only
+     */
+    public record PrefixMerge(int blankId) {}
 
     /**
      * The divisor of a score by length, the tokens before EOS, prompt included.
@@ -41,6 +63,9 @@ public record BeamSearch(int numDecodes, BrevityPenalty penalty, int eosId, int 
      * @param alpha 0 for none
      */
     public record BrevityPenalty(Kind kind, double alpha) {
+        /** A divisor of 1. */
+        public static final BrevityPenalty NONE = new BrevityPenalty(Kind.T5, 0);
+
         public BrevityPenalty {
             if (!Double.isFinite(alpha)) {
                 throw new LoweringException("a brevity penalty with alpha %s; a number is expected".formatted(alpha));

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import com.google.common.primitives.ImmutableIntArray;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a decode program does, fixed when it is lowered; what each row is told when it runs are {@link Control}s.
@@ -27,6 +28,8 @@ import java.util.function.Consumer;
  * @param stepsPerCall how many tokens one call of {@code decode_step} gives
  * @param prefillChunk how many columns of the prompts are read at a time; 0 for all at once. A multiple of it must be the
  *     prefix's width
+ * @param penalty what {@code beam_search_decode} divides finished hypotheses' scores by
+ * @param merge which live hypotheses {@code beam_search_decode} makes one of; null for none
  */
 public record DecodeOptions(
         int maxLength,
@@ -39,7 +42,9 @@ public record DecodeOptions(
         RandomSource random,
         int topLogProbs,
         int stepsPerCall,
-        int prefillChunk) {
+        int prefillChunk,
+        BeamSearch.BrevityPenalty penalty,
+        BeamSearch.@Nullable PrefixMerge merge) {
     /**
      * Room for stop sequences.
      *
@@ -84,7 +89,9 @@ public record DecodeOptions(
                 RandomSource.RBG,
                 0,
                 1,
-                0);
+                0,
+                BeamSearch.BrevityPenalty.NONE,
+                null);
     }
 
     /** Whether rows draw their tokens, rather than take the likeliest. */
@@ -112,6 +119,8 @@ public record DecodeOptions(
         private int topLogProbs;
         private int stepsPerCall;
         private int prefillChunk;
+        private BeamSearch.BrevityPenalty penalty;
+        private BeamSearch.@Nullable PrefixMerge merge;
 
         private Builder(DecodeOptions from) {
             this.maxLength = from.maxLength;
@@ -125,6 +134,8 @@ public record DecodeOptions(
             this.topLogProbs = from.topLogProbs;
             this.stepsPerCall = from.stepsPerCall;
             this.prefillChunk = from.prefillChunk;
+            this.penalty = from.penalty;
+            this.merge = from.merge;
         }
 
         public Builder maxLength(int length) {
@@ -182,6 +193,16 @@ public record DecodeOptions(
             return this;
         }
 
+        public Builder penalty(BeamSearch.BrevityPenalty other) {
+            this.penalty = other;
+            return this;
+        }
+
+        public Builder merge(BeamSearch.@Nullable PrefixMerge other) {
+            this.merge = other;
+            return this;
+        }
+
         private DecodeOptions build() {
             return new DecodeOptions(
                     maxLength,
@@ -194,7 +215,9 @@ public record DecodeOptions(
                     random,
                     topLogProbs,
                     stepsPerCall,
-                    prefillChunk);
+                    prefillChunk,
+                    penalty,
+                    merge);
         }
     }
 

@@ -127,10 +127,7 @@ public final class DecodePrograms {
             throw new LoweringException("a beam search needs a stop token that ends hypotheses; the options have none");
         }
         return new BeamSearch(
-                options.numDecodes(),
-                BeamSearch.axlearn().penalty(),
-                options.stopIds().get(0),
-                options.padId());
+                options.numDecodes(), options.penalty(), options.stopIds().get(0), options.padId(), options.merge());
     }
 
     /** The parameters that these programs take first, {@code insert} apart, in order. */

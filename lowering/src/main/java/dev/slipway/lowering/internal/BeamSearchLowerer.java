@@ -14,6 +14,7 @@ import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lowers AXLearn's {@code beam_search_decode} as it is: each step keeps the best K of all continuations alive, and sets
@@ -77,6 +78,7 @@ public final class BeamSearchLowerer {
         private final Value penalty;
         private final long[] perBeam;
         private final long[] sequenceShape;
+        private final @Nullable PrefixMerger merger;
 
         Search(Ops o, BeamSearch options, ModelWeights weights, Values inputs) {
             this.outer = o;
@@ -91,6 +93,9 @@ public final class BeamSearchLowerer {
             this.penalty = given == null ? o.b().constant(options.penalty().arguments()) : inputs.get(PENALTY);
             this.perBeam = new long[] {batch, beams};
             this.sequenceShape = new long[] {batch, beams, columns};
+            this.merger = options.merge() == null
+                    ? null
+                    : new PrefixMerger(options.merge().blankId(), NEVER, batch, beams, columns);
         }
 
         List<Value> emit() {
@@ -105,10 +110,15 @@ public final class BeamSearchLowerer {
             Value last = o.plus(read.lengths(), -1);
             Value logits =
                     o.broadcast(decoding.lastLogits(o, read), new long[] {batch, beams, config.vocabulary()}, 0, 2);
-            Chosen first = choose(o, logits, live, finished, last);
+            PrefixMerger.@Nullable State labels = merger == null ? null : merger.start(o, lastTokens(o, last));
+            Chosen first = choose(o, logits, live, merged(o, labels, live.scores()), finished, last);
 
             List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, 0)));
             start.addAll(list(first));
+            int chosen = start.size();
+            if (labels != null) {
+                start.addAll(labels.tensors());
+            }
             int fixed = start.size();
             start.addAll(Reference.repeat(o, decoding, read.cache(), (int) beams));
             List<Value> end = o.loop(
@@ -131,14 +141,22 @@ public final class BeamSearchLowerer {
                                 .toList();
                         List<Value> fed = decoding.stepBehind(
                                 c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
-                        Chosen chosen = choose(
+                        Beams alive = new Beams(it.get(1), it.get(2));
+                        PrefixMerger.@Nullable State said = merger == null
+                                ? null
+                                : merger.feed(c, PrefixMerger.State.of(it.subList(chosen, fixed)), parents, it.get(5));
+                        Chosen next = choose(
                                 c,
                                 c.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
-                                new Beams(it.get(1), it.get(2)),
+                                alive,
+                                merged(c, said, alive.scores()),
                                 new Beams(it.get(3), it.get(4)),
                                 c.add(read.lengths(), c.broadcast(step, new long[] {batch})));
                         List<Value> carried = new ArrayList<>(List.of(c.add(step, 1)));
-                        carried.addAll(list(chosen));
+                        carried.addAll(list(next));
+                        if (said != null) {
+                            carried.addAll(said.tensors());
+                        }
                         carried.addAll(fed.subList(1, fed.size()));
                         return carried;
                     });
@@ -158,6 +176,16 @@ public final class BeamSearchLowerer {
                     chosen.finished().scores(),
                     chosen.tokens(),
                     chosen.parents());
+        }
+
+        private Value merged(Ops o, PrefixMerger.@Nullable State labels, Value scores) {
+            return merger == null || labels == null ? scores : merger.merge(o, labels, scores);
+        }
+
+        /** The prompts' last tokens, {@code i32[batch, beams]}. */
+        private Value lastTokens(Ops o, Value last) {
+            Value tokens = o.takeAlongRows(prefix, o.b().reshape(last, batch, 1));
+            return o.broadcast(o.b().reshape(tokens, batch), perBeam, 0);
         }
 
         /** 0 for the first beam, never for the others. */
@@ -196,13 +224,14 @@ public final class BeamSearchLowerer {
          * One step.
          *
          * @param logits {@code f32[batch, beams, vocabulary]}
+         * @param alive scores of the live beams to go on from
          * @param current column of the token that gave them, {@code i32[batch]}
          */
-        private Chosen choose(Ops o, Value logits, Beams live, Beams finished, Value current) {
+        private Chosen choose(Ops o, Value logits, Beams live, Value alive, Beams finished, Value current) {
             long vocabulary = config.vocabulary();
             long[] shape = {batch, beams, vocabulary};
             Value next = o.plus(current, 1);
-            Value total = o.add(o.logSoftmax(logits), o.broadcast(live.scores(), shape, 0, 1));
+            Value total = o.add(o.logSoftmax(logits), o.broadcast(alive, shape, 0, 1));
             Value ended = o.b().reshape(o.sliceAxis(total, 2, options.eosId(), options.eosId() + 1L), perBeam);
             Value isEos = o.compare(
                     o.iota(ElementType.I32, 2, shape), o.int32(options.eosId(), shape), ComparisonDirection.EQ);

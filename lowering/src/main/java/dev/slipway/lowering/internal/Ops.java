@@ -192,9 +192,9 @@ record Ops(OpBuilder b) {
         return b.reduceMax(x, dimension);
     }
 
-    /** Whether all of a vector are true. */
-    Value all(Value x) {
-        return b.reduce(x, b.constant(TensorType.of(ElementType.I1), 1L), (c, l, r) -> c.and(l, r), 0);
+    /** Whether all of a dimension are true. */
+    Value all(Value x, long dimension) {
+        return b.reduce(x, b.constant(TensorType.of(ElementType.I1), 1L), (c, l, r) -> c.and(l, r), dimension);
     }
 
     /** Whether any of a dimension is true. */
