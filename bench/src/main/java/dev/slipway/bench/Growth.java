@@ -9,6 +9,8 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.runtime.PluginLog;
+import dev.slipway.stablehlo.Module;
+import dev.slipway.stablehlo.Verifier;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.nio.charset.StandardCharsets;
@@ -95,7 +97,7 @@ final class Growth {
     /** A page with a plot of each kind of curve. */
     static String html(List<Curve> curves) {
         StringBuilder out = new StringBuilder("<!doctype html><meta charset=\"utf-8\"><title>Growth</title>");
-        for (String of : List.of("lowering", "building", "compiling")) {
+        for (String of : curves.stream().map(Curve::of).distinct().toList()) {
             List<Svg.Line> lines = curves.stream()
                     .filter(curve -> curve.of().equals(of))
                     .map(curve -> new Svg.Line(
@@ -190,13 +192,48 @@ final class Growth {
         return Curve.of("building", "operations", "a chain of additions", points);
     }
 
+    /** What the StableHLO library does with a module, up to a million operations. */
+    static List<Curve> modules() {
+        List<Curve> curves = new ArrayList<>();
+        curves.add(module("building", count -> () -> StablehloBenchmark.program(count)));
+        curves.add(module("printing", count -> StablehloBenchmark.program(count)::toString));
+        curves.add(module("parsing", count -> {
+            String text = StablehloBenchmark.program(count).toString();
+            return () -> Module.parse(text);
+        }));
+        curves.add(module("verifying", count -> {
+            var module = StablehloBenchmark.program(count);
+            return () -> Verifier.diagnose(module);
+        }));
+        curves.add(module("writing", count -> StablehloBenchmark.program(count)::toBytecode));
+        curves.add(module("reading", count -> {
+            byte[] bytecode = StablehloBenchmark.program(count).toBytecode();
+            return () -> Module.fromBytecode(bytecode);
+        }));
+        return curves;
+    }
+
+    private static Curve module(String of, IntFunction<Supplier<?>> prepare) {
+        List<Point> points = new ArrayList<>();
+        for (int count : List.of(1000, 10_000, 100_000, 300_000, 1_000_000)) {
+            // The small ones have warmed the compiler up for the large ones.
+            points.add(
+                    least(count, 0, prepare.apply(count), count <= 10_000 ? WARM_UPS : 1, count <= 10_000 ? RUNS : 3));
+        }
+        return Curve.of(of, "operations", "of many kinds", points);
+    }
+
     private static Point least(int x, int moduleBytes, Supplier<?> work) {
-        for (int i = 0; i < WARM_UPS; i++) {
+        return least(x, moduleBytes, work, WARM_UPS, RUNS);
+    }
+
+    private static Point least(int x, int moduleBytes, Supplier<?> work, int warmUps, int runs) {
+        for (int i = 0; i < warmUps; i++) {
             var _ = work.get();
         }
         double seconds = Double.MAX_VALUE;
         long allocated = Long.MAX_VALUE;
-        for (int i = 0; i < RUNS; i++) {
+        for (int i = 0; i < runs; i++) {
             Measure.Cost cost = Measure.cost(work);
             seconds = Math.min(seconds, cost.cpu());
             allocated = Math.min(allocated, cost.allocated());

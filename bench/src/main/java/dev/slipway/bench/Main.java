@@ -28,7 +28,8 @@ public final class Main {
             case "compile" -> print(Measure.compile(rest.get(0), rest.get(1)));
             case "figures" -> figures(rest.isEmpty() ? null : Path.of(rest.getFirst()));
             case "report" -> report(Path.of(rest.getFirst()));
-            case "growth" -> growth(rest.contains("--compile"), Path.of(rest.getLast()));
+            case "growth" -> growth(rest, Path.of(rest.getLast()));
+            case "stablehlo-peer" -> StablehloPeer.serve(Path.of(rest.getFirst()));
             default -> {
                 System.err.println(
                         "slipway-bench: jmh, smoke, compare, growth, figures, report, lower, build or compile is expected, not "
@@ -70,9 +71,10 @@ public final class Main {
     }
 
     /** Growth curves, as {@code growth.json} and {@code growth.html} in a folder and as a table on standard output. */
-    private static void growth(boolean compile, Path folder) throws IOException {
+    private static void growth(List<String> options, Path folder) throws IOException {
         Files.createDirectories(folder);
-        List<Growth.Curve> curves = Growth.curves(compile);
+        List<Growth.Curve> curves =
+                options.contains("--modules") ? Growth.modules() : Growth.curves(options.contains("--compile"));
         Files.writeString(
                 folder.resolve("growth.json"),
                 JSON.writerWithDefaultPrettyPrinter().writeValueAsString(curves));

