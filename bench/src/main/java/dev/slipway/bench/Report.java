@@ -141,7 +141,7 @@ final class Report {
             header.forEach(cell -> out.append("<th>").append(Svg.escape(cell)));
             out.append("<tbody>");
             for (List<String> row : rows) {
-                out.append(row.get(1).equals(OURS) ? "<tr class=\"ours\">" : "<tr>");
+                out.append(row.get(1).startsWith(OURS) ? "<tr class=\"ours\">" : "<tr>");
                 // What cannot be measured is said across the columns.
                 int last = row.get(2).startsWith(CANNOT) ? 2 : row.size() - 1;
                 for (int i = 0; i <= last; i++) {
@@ -265,7 +265,7 @@ final class Report {
 
     private String provenance() {
         JsonNode machine = raw.path("machine");
-        return "%s, %s cores, %s GiB, %s; commit %s; %s; %s rounds, contenders taking turns"
+        return "%s, %s cores, %s GiB, %s; commit %s; %s; %s of %s rounds, contenders taking turns"
                 .formatted(
                         machine.path("cpu").asString(),
                         machine.path("cores").asInt(),
@@ -273,6 +273,12 @@ final class Report {
                         machine.path("system").asString(),
                         machine.path("commit").asString(),
                         raw.path("started").asString(),
+                        1
+                                + raw.path("measurements")
+                                        .valueStream()
+                                        .mapToInt(entry -> entry.path("round").asInt(0))
+                                        .max()
+                                        .orElse(-1),
                         raw.path("rounds").asInt());
     }
 
@@ -376,7 +382,7 @@ final class Report {
                 .append("td,th{padding:.15rem .9rem .15rem 0;text-align:left;vertical-align:top}th{font-weight:600}")
                 .append("td{border-top:1px solid #ddd}tr.ours td{background:#eef5fa}svg{display:block;margin:.7rem 0}")
                 .append(
-                        "td:first-child,th:first-child{white-space:nowrap}details{margin:.3rem 0 1.2rem}summary{cursor:pointer}.wide{overflow-x:auto}</style>\n")
+                        "td:nth-child(-n+2){white-space:nowrap}details{margin:.3rem 0 1.2rem}summary{cursor:pointer}.wide{overflow-x:auto}</style>\n")
                 .append("<h1>Slipway beside its rivals</h1>\n<p>")
                 .append(Svg.escape(provenance()))
                 .append(".</p>\n<p>")
@@ -388,7 +394,11 @@ final class Report {
             for (String name : names(kind)) {
                 List<Svg.Bar> bars = rows(samples.getOrDefault(name, Map.of())).stream()
                         .filter(row -> row.metric() == kind.plotted())
-                        .map(row -> new Svg.Bar(row.contender(), row.value(), interval(row)))
+                        .map(row -> new Svg.Bar(
+                                row.contender(),
+                                row.value(),
+                                interval(row),
+                                row.contender().startsWith(OURS)))
                         .toList();
                 if (!bars.isEmpty()) {
                     out.append(Svg.bars(name.substring(name.indexOf('/') + 1) + ": " + kind.plotted().title, bars));

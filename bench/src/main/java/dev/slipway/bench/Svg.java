@@ -17,7 +17,7 @@ final class Svg {
     private Svg() {}
 
     /** A bar and what is written behind it. */
-    record Bar(String name, Interval value, String label) {}
+    record Bar(String name, Interval value, String label, boolean ours) {}
 
     /** A line of a plot; points with positive coordinates. */
     record Line(String name, List<double[]> points) {}
@@ -34,7 +34,7 @@ final class Svg {
             out.append(line("<text x=\"0\" y=\"%d\">%s</text>", y + 14, escape(bar.name())))
                     .append(line(
                             "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"16\" fill=\"%s\"/>",
-                            LEFT, y + 2, end - LEFT, COLOURS[i == 0 ? 0 : 1]))
+                            LEFT, y + 2, end - LEFT, COLOURS[bar.ours() ? 0 : 1]))
                     .append(line(
                             "<path d=\"M%.1f %dH%.1f\" stroke=\"#000\"/>",
                             x(bar.value().low(), longest), y + 10, x(bar.value().high(), longest)))
