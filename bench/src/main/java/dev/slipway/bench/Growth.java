@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 final class Growth {
     private static final String MODEL = "llama-3-8b";
     private static final String COMPILED_MODEL = "fuji-1b";
-    private static final int WARM_UPS = 15;
-    private static final int RUNS = 9;
+    private static final int WARM_UPS = 100;
+    private static final int RUNS = 25;
 
     private Growth() {}
 
@@ -96,7 +96,13 @@ final class Growth {
 
     /** A page with a plot of each kind of curve. */
     static String html(List<Curve> curves) {
-        StringBuilder out = new StringBuilder("<!doctype html><meta charset=\"utf-8\"><title>Growth</title>");
+        StringBuilder out = new StringBuilder(
+                        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>How Slipway grows</title>")
+                .append(
+                        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}</style>")
+                .append(
+                        "<h1>How Slipway grows</h1><p>CPU time against one quantity while all others stand still, on logarithmic")
+                .append(" axes: the exponent is the slope, 1 is linear, 0 is flat.</p>");
         for (String of : curves.stream().map(Curve::of).distinct().toList()) {
             List<Svg.Line> lines = curves.stream()
                     .filter(curve -> curve.of().equals(of))

@@ -63,12 +63,12 @@ final class Svg {
         Axis up = Axis.of(ys, HEIGHT - 30, 30);
         StringBuilder out = open(HEIGHT, title)
                 .append(line("<path d=\"M60 30V%d H%d\" fill=\"none\" stroke=\"#888\"/>", HEIGHT - 30, WIDTH - RIGHT))
-                .append(line("<text x=\"60\" y=\"%d\">%.3g</text>", HEIGHT - 12, across.low))
+                .append(line("<text x=\"60\" y=\"%d\">%s</text>", HEIGHT - 12, number(across.low)))
                 .append(line(
-                        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g %s</text>",
-                        WIDTH - RIGHT, HEIGHT - 12, across.high, escape(xTitle)))
-                .append(line("<text x=\"56\" y=\"40\" text-anchor=\"end\">%.3g</text>", up.high))
-                .append(line("<text x=\"56\" y=\"%d\" text-anchor=\"end\">%.3g</text>", HEIGHT - 32, up.low))
+                        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s %s</text>",
+                        WIDTH - RIGHT, HEIGHT - 12, number(across.high), escape(xTitle)))
+                .append(line("<text x=\"56\" y=\"40\" text-anchor=\"end\">%s</text>", number(up.high)))
+                .append(line("<text x=\"56\" y=\"%d\" text-anchor=\"end\">%s</text>", HEIGHT - 32, number(up.low)))
                 .append(line("<text x=\"64\" y=\"40\">%s</text>", escape(yTitle)));
         for (int i = 0; i < lines.size(); i++) {
             StringBuilder path = new StringBuilder();
@@ -85,6 +85,10 @@ final class Svg {
                             escape(lines.get(i).name())));
         }
         return out.append("</svg>").toString();
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, value >= 10 || value == Math.rint(value) ? "%.0f" : "%.2g", value);
     }
 
     private record Axis(double low, double high, double from, double to) {
