@@ -10,9 +10,11 @@ import dev.slipway.lowering.DecoderConfig.NormPlacement;
 import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The parameter tree of AXLearn's fuji models, and the weights that the emitter wants as views of it. Views are taken
@@ -111,6 +113,11 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
     }
 
     @Override
+    public boolean interleaved() {
+        return true;
+    }
+
+    @Override
     public DecoderEmitter.Weights layer(Ops o, Value index) {
         return new Layer(o, index);
     }
@@ -125,20 +132,10 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
         }
 
         @Override
-        public boolean interleaved() {
-            return true;
-        }
-
-        @Override
         public Value get(String name) {
-            int heads = config.attention().heads();
-            int kvHeads = config.attention().kvHeads();
             return switch (name) {
                 case "attention_norm/scale" -> at(ATTENTION_NORM);
                 case "feed_forward_norm/scale" -> at(FEED_FORWARD_NORM);
-                case "q/weight" -> projection(0, 0, heads);
-                case "k/weight" -> projection(1, heads, kvHeads);
-                case "v/weight" -> projection(2, heads + kvHeads, kvHeads);
                 case "o/weight" -> at(OUT);
                 case "gate/weight" -> o.transpose(at(GATE), 1, 0);
                 case "up/weight" -> o.transpose(at(UP), 1, 0);
@@ -151,17 +148,28 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
             return o.at(values.get(path), index);
         }
 
-        /** Of the fused projections, the {@code which}-th or that which begins at a head: {@code [heads, head_dim, width]}. */
-        private Value projection(int which, int first, int count) {
-            Value fused = at(QKV);
-            Value part = o.rank(fused) == 4
-                    ? o.b().reshape(
-                                    o.sliceAxis(fused, 0, which, which + 1),
-                                    o.size(fused, 1),
-                                    o.size(fused, 2),
-                                    o.size(fused, 3))
-                    : o.sliceAxis(fused, 1, first, first + count);
-            return o.transpose(part, 1, 2, 0);
+        /** Queries, keys and values in one product, as their matrices are stored in one. */
+        @Override
+        public Optional<List<Value>> products(Value x, List<String> names) {
+            if (!names.equals(List.of("q", "k", "v"))) {
+                return Optional.empty();
+            }
+            Value joined = at(QKV);
+            boolean alike = o.rank(joined) == 4;
+            Value y = o.dot(x, joined, 2, alike ? 1 : 0, x.tensorType().element());
+            List<Value> products = new ArrayList<>();
+            long first = 0;
+            int kvHeads = config.attention().kvHeads();
+            for (int heads : List.of(config.attention().heads(), kvHeads, kvHeads)) {
+                if (alike) {
+                    Value part = o.sliceAxis(y, 2, products.size(), products.size() + 1L);
+                    products.add(o.b().reshape(part, o.size(y, 0), o.size(y, 1), heads, o.size(y, 4)));
+                } else {
+                    products.add(o.sliceAxis(y, 2, first, first + heads));
+                    first += heads;
+                }
+            }
+            return Optional.of(products);
         }
     }
 }

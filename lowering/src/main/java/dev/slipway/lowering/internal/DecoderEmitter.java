@@ -17,6 +17,7 @@ import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -47,9 +48,11 @@ final class DecoderEmitter {
     interface Weights {
         Value get(String name);
 
-        /** Whether heads come with pairs (2i, 2i + 1) for the rotary positions rather than (i, i + half). */
-        default boolean interleaved() {
-            return false;
+        /**
+         * Products of {@code [batch, length, width]} with matrices that are stored as one; empty where each is by itself.
+         */
+        default Optional<List<Value>> products(Value x, List<String> names) {
+            return Optional.empty();
         }
     }
 
@@ -73,8 +76,11 @@ final class DecoderEmitter {
      */
     record Positions(Value queries, Value columns) {}
 
-    /** Cosine and sine of the queries' angles, {@code [batch, length, dims / 2]}. */
-    record Angles(Value cosine, Value sine) {}
+    /**
+     * Cosine and sine of the queries' angles, {@code [batch, length, dims / 2]}; for {@code neighbours}, whose pairs stand
+     * side by side, both of each angle twice.
+     */
+    record Angles(Value cosine, Value sine, boolean neighbours) {}
 
     /**
      * What differs between layers, as values: constants where all layers are alike, slices of tables in a scan.
@@ -124,16 +130,16 @@ final class DecoderEmitter {
         return o.add(x, fed);
     }
 
-    /** Cosine and sine for positions {@code i32[batch, length]} and frequencies {@code f32[dims / 2]}. */
-    Angles angles(Ops o, Value positions, Value frequencies, double magnitude) {
+    /** Cosine and sine for positions {@code i32[batch, length]} and as many frequencies as there are angles. */
+    Angles angles(Ops o, Value positions, Value frequencies, double magnitude, boolean neighbours) {
         Value p = o.convert(positions, ElementType.F32);
         long[] shape = {o.size(p, 0), o.size(p, 1), o.size(frequencies, 0)};
         Value angles = o.multiply(o.broadcast(p, shape, 0, 1), o.broadcast(frequencies, shape, 2));
         Value cosine = o.b().cosine(angles);
         Value sine = o.b().sine(angles);
         return magnitude == 1
-                ? new Angles(cosine, sine)
-                : new Angles(o.multiply(cosine, magnitude), o.multiply(sine, magnitude));
+                ? new Angles(cosine, sine, neighbours)
+                : new Angles(o.multiply(cosine, magnitude), o.multiply(sine, magnitude), neighbours);
     }
 
     /**
@@ -171,10 +177,6 @@ final class DecoderEmitter {
         if (attention.queryKeyNorm() != QueryKeyNorm.NONE) {
             q = queryKeyNorm(o, weights.get("q_norm/scale"), q);
             k = queryKeyNorm(o, weights.get("k_norm/scale"), k);
-        }
-        if (weights.interleaved()) {
-            q = o.evensThenOdds(q);
-            k = o.evensThenOdds(k);
         }
         if (view.angles() != null) {
             q = turn(o, q, view.angles());
@@ -218,13 +220,14 @@ final class DecoderEmitter {
         List<String> list = List.of(names);
         List<Value> products = BlockMatrices.holds(form, weight(layer, names[0]))
                 ? multiplyBlocks(o, weights, x, list)
-                : list.stream()
-                        .map(name -> multiply(
-                                o,
-                                x,
-                                weights.get(name + "/weight"),
-                                weight(layer, name).outputs()))
-                        .toList();
+                : weights.products(x, list)
+                        .orElseGet(() -> list.stream()
+                                .map(name -> multiply(
+                                        o,
+                                        x,
+                                        weights.get(name + "/weight"),
+                                        weight(layer, name).outputs()))
+                                .toList());
         List<Value> biased = new ArrayList<>();
         for (int i = 0; i < names.length; i++) {
             Value y = products.get(i);
@@ -279,8 +282,32 @@ final class DecoderEmitter {
         return o.b().reshape(y, shape);
     }
 
-    /** Turns the leading elements of heads {@code [batch, length, heads, head_dim]}, halves as pairs. */
+    /** Turns the leading elements of heads {@code [batch, length, heads, head_dim]}. */
     private Value turn(Ops o, Value x, Angles angles) {
+        return angles.neighbours() ? turnNeighbours(o, x, angles) : turnHalves(o, x, angles);
+    }
+
+    /**
+     * Each element's neighbour comes by a product with a matrix of ones, which is exact: strides and transposes in the
+     * last dimension are three times the code on a TPU. The order of elements stays, since scores do not ask for it.
+     */
+    private Value turnNeighbours(Ops o, Value x, Angles angles) {
+        long size = o.size(x, 3);
+        Value row = o.iota(ElementType.I32, 0, size, size);
+        Value column = o.iota(ElementType.I32, 1, size, size);
+        Value one = o.int32(1, size, size);
+        Value pairs = o.compare(o.b().xor(row, one), column, ComparisonDirection.EQ);
+        Value even = o.compare(o.b().and(column, one), o.int32(0, size, size), ComparisonDirection.EQ);
+        Value sign = o.b().select(
+                        even, o.constant(form.compute(), -1, size, size), o.constant(form.compute(), 1, size, size));
+        Value neighbours = o.dot(x, o.b().select(pairs, sign, o.splat(0, sign)), 3, 0, ElementType.F32);
+        long[] shape = o.shape(x);
+        Value kept = o.b().multiply(o.convert(x, ElementType.F32), o.broadcast(angles.cosine(), shape, 0, 1, 3));
+        Value moved = o.b().multiply(neighbours, o.broadcast(angles.sine(), shape, 0, 1, 3));
+        return o.convert(o.b().add(kept, moved), form.compute());
+    }
+
+    private Value turnHalves(Ops o, Value x, Angles angles) {
         long[] shape = o.shape(x);
         long half = o.size(angles.cosine(), 2);
         Value x32 = o.convert(x, ElementType.F32);

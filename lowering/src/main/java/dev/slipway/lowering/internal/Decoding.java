@@ -12,6 +12,7 @@ import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The steps of decoding.
@@ -129,7 +130,7 @@ final class Decoding {
                     Value somePositions = c.b().dynamicSlice(positions, List.of(zero, column), sizes);
                     LayerStack.State state = layers.run(
                             c,
-                            new LayerStack.Pass.Step(column),
+                            new LayerStack.Pass.Step(column, null),
                             new Positions(somePositions, held),
                             new LayerStack.State(
                                     emitter.embed(c, weights, someIds, somePositions), it.subList(2, it.size())));
@@ -142,12 +143,16 @@ final class Decoding {
         return new LayerStack.State(end.get(1), end.subList(2, end.size()));
     }
 
-    /** Logits {@code f32[batch, vocabulary]} behind the last column that was read. */
-    Value lastLogits(Ops o, Prefilled read) {
+    /** Activations {@code [batch, width]} of the last column that was read. */
+    Value last(Ops o, Prefilled read) {
         Value x = read.activations();
         long columns = o.size(x, 1);
-        return emitter.logits(
-                o, weights, o.b().reshape(o.sliceAxis(x, 1, columns - 1, columns), o.size(x, 0), config.width()));
+        return o.b().reshape(o.sliceAxis(x, 1, columns - 1, columns), o.size(x, 0), config.width());
+    }
+
+    /** Logits {@code f32[batch, vocabulary]} behind the last column that was read. */
+    Value lastLogits(Ops o, Prefilled read) {
+        return logits(o, last(o, read));
     }
 
     /**
@@ -159,6 +164,20 @@ final class Decoding {
      * @return logits {@code f32[rows, vocabulary]}, then the cache
      */
     List<Value> step(Ops o, Value column, Value positions, Value tokens, List<Value> cache) {
+        LayerStack.State state = feed(o, column, positions, tokens, cache, null);
+        List<Value> results = new ArrayList<>();
+        results.add(logits(o, state.x()));
+        results.addAll(state.cache());
+        return results;
+    }
+
+    /**
+     * {@link #step} without the head: activations {@code [rows, width]} and the cache.
+     *
+     * @param going whether there is a step to go at all, {@code i1[]}; the activations mean nothing if not. Null if there is
+     */
+    LayerStack.State feed(
+            Ops o, Value column, Value positions, Value tokens, List<Value> cache, @Nullable Value going) {
         long rows = o.size(tokens, 0);
         long columns = options.maxLength();
         long[] ring = {rows, columns};
@@ -171,11 +190,11 @@ final class Decoding {
 
         Value x = emitter.embed(o, weights, ids, queries);
         LayerStack.State state = layers.run(
-                o, new LayerStack.Pass.Step(column), new Positions(queries, held), new LayerStack.State(x, cache));
-        List<Value> results = new ArrayList<>();
-        results.add(emitter.logits(o, weights, o.b().reshape(state.x(), rows, config.width())));
-        results.addAll(state.cache());
-        return results;
+                o,
+                new LayerStack.Pass.Step(column, going),
+                new Positions(queries, held),
+                new LayerStack.State(x, cache));
+        return new LayerStack.State(o.b().reshape(state.x(), rows, config.width()), state.cache());
     }
 
     /** The column that is written {@code step} steps after a prefix {@code width} wide, {@code i32[]}. */
@@ -185,8 +204,17 @@ final class Decoding {
 
     /** {@link #step} for rows that all began with the prefix: {@code step} counts from 0 behind it. */
     List<Value> stepBehind(Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache) {
-        Value positions = o.b().add(lengths, o.broadcast(step, o.shape(lengths)));
-        return step(o, column(o, step, width), positions, tokens, cache);
+        return step(o, column(o, step, width), behind(o, step, lengths), tokens, cache);
+    }
+
+    /** {@link #feed} for rows that all began with the prefix. */
+    LayerStack.State feedBehind(
+            Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache, @Nullable Value going) {
+        return feed(o, column(o, step, width), behind(o, step, lengths), tokens, cache, going);
+    }
+
+    private static Value behind(Ops o, Value step, Value lengths) {
+        return o.b().add(lengths, o.broadcast(step, o.shape(lengths)));
     }
 
     /** Final norm and head, {@code [rows, width]} to {@code f32[rows, vocabulary]}. */

@@ -12,9 +12,11 @@ import dev.slipway.lowering.internal.DecoderEmitter.Positions;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,8 +55,12 @@ final class LayerStack {
         /** All positions of a prompt at once: written from column 0 on, attended to as they are. */
         record Prefill() implements Pass {}
 
-        /** One position: written to a column, attended to with everything in the cache. */
-        record Step(Value column) implements Pass {}
+        /**
+         * One position: written to a column, attended to with everything in the cache.
+         *
+         * @param going whether to run at all, {@code i1[]}; null if so. Unrolled layers run in any case
+         */
+        record Step(Value column, @Nullable Value going) implements Pass {}
     }
 
     /** Number of tensors in the cache. */
@@ -109,7 +115,9 @@ final class LayerStack {
     private State scan(Ops o, Pass pass, Positions positions, State state) {
         boolean uniform = config.uniform();
         @Nullable LayerView alike = uniform ? view(o, config.layers().getFirst(), positions) : null;
-        Value depth = o.scalar(ElementType.I32, config.depth());
+        Value all = o.scalar(ElementType.I32, config.depth());
+        @Nullable Value going = pass instanceof Pass.Step step ? step.going() : null;
+        Value depth = going == null ? all : o.b().select(going, all, o.scalar(ElementType.I32, 0));
         List<Value> carried = o.loop(
                 List.of(
                         o.scalar(ElementType.I32, 0),
@@ -135,10 +143,19 @@ final class LayerStack {
                 : emitter.angles(
                         o,
                         positions.queries(),
-                        o.constants(rotary.frequencies()),
-                        rotary.scaling().magnitude());
+                        o.constants(frequencies(rotary.frequencies())),
+                        rotary.scaling().magnitude(),
+                        weights.interleaved());
         @Nullable Value window = layer.window() == 0 ? null : o.scalar(ElementType.I32, layer.window());
         return new LayerView(angles, emitter.visible(o, positions, window));
+    }
+
+    private double[] frequencies(double[] ofPairs) {
+        return weights.interleaved()
+                ? Arrays.stream(ofPairs)
+                        .flatMap(each -> DoubleStream.of(each, each))
+                        .toArray()
+                : ofPairs;
     }
 
     /** What the layer at a run-time index sees: rows of constant tables. */
@@ -168,8 +185,14 @@ final class LayerStack {
                 : emitter.angles(
                         o,
                         positions.queries(),
-                        o.at(o.b().reshape(o.constants(frequencies), config.depth(), half), index),
-                        magnitude);
+                        o.at(
+                                o.b().reshape(
+                                                o.constants(frequencies(frequencies)),
+                                                config.depth(),
+                                                weights.interleaved() ? 2L * half : half),
+                                index),
+                        magnitude,
+                        weights.interleaved());
         Value window = o.convert(o.at(o.constants(windows), index), ElementType.I32);
         return new LayerView(angles, emitter.visible(o, positions, window));
     }

@@ -104,8 +104,8 @@ public final class Lowerer {
             Sampler sampler = sampler(o, inputs, filled);
             Decoding.Prefilled read = decoding.prefill(o, prefix);
 
-            // Each decode draws its own first token from the same logits.
-            Value logits = Rows.repeat(o, decoding.lastLogits(o, read), 0, decodes);
+            // Each decode draws its own first token from the same activations.
+            Value last = Rows.repeat(o, decoding.last(o, read), 0, decodes);
             Value lengths = Rows.repeat(o, read.lengths(), 0, decodes);
             Value prompts = Rows.repeat(o, started(o, prefix), 0, decodes);
             List<Value> cache = read.cache().stream()
@@ -118,44 +118,44 @@ public final class Lowerer {
                         o.iota(ElementType.I32, 0, all), o.int32(batch * decodes, all), ComparisonDirection.GE);
                 begin.put(Sampler.DONE, o.b().or(Sampler.get(begin, Sampler.DONE), added));
             }
-            Value zero = o.scalar(ElementType.I32, 0);
-            Sampler.Choice first = sampler.choose(o, logits, inputs.get(KEY), begin);
-            Transcript transcript =
-                    Transcript.empty(o, options, filled * decodes, length).put(o, sampler, begin, first, zero);
-            Map<String, Value> state = sampler.next(o, begin, first);
-            List<String> names = List.copyOf(state.keySet());
-            int done = 2 + names.indexOf(Sampler.DONE);
-            int recordAt = 2 + names.size();
+            Transcript transcript = Transcript.empty(o, options, filled * decodes, length);
+            List<String> names = List.copyOf(begin.keySet());
+            int recordAt = 4 + names.size();
             int cacheAt = recordAt + transcript.tensors().size();
 
+            // Head and draw stand once in the program, before the layers, so that the prompts' last activations enter
+            // the loop as a step's do: the vocabulary's matrix and the random numbers are much of what is compiled.
             List<Value> start = new ArrayList<>();
-            start.add(zero);
-            start.add(first.key());
-            start.addAll(state.values());
+            start.add(o.scalar(ElementType.I32, 0));
+            start.add(o.constant(ElementType.I1, 1));
+            start.add(inputs.get(KEY));
+            start.add(last);
+            start.addAll(begin.values());
             start.addAll(transcript.tensors());
             start.addAll(cache);
-            List<Value> end = o.loop(start, (c, it) -> c.any(c.b().not(it.get(done)), 0), (c, it) -> {
-                Map<String, Value> before = named(names, it.subList(2, recordAt));
-                List<Value> fed = decoding.step(
+            List<Value> end = o.loop(start, (_, it) -> it.get(1), (c, it) -> {
+                Value step = it.get(0);
+                Map<String, Value> before = named(names, it.subList(4, recordAt));
+                Sampler.Choice choice = sampler.choose(c, decoding.logits(c, it.get(3)), it.get(2), before);
+                Map<String, Value> state = sampler.next(c, before, choice);
+                Value going = c.any(c.b().not(Sampler.get(state, Sampler.DONE)), 0);
+                LayerStack.State fed = decoding.feed(
                         c,
-                        decoding.column(c, it.get(0), width),
-                        Sampler.get(before, Sampler.POSITIONS),
-                        Sampler.get(before, Sampler.TOKENS),
-                        it.subList(cacheAt, it.size()));
-                Sampler.Choice choice = sampler.choose(c, fed.getFirst(), it.get(1), before);
-                Value step = c.add(it.get(0), 1);
-                List<Value> carried = new ArrayList<>();
-                carried.add(step);
-                carried.add(choice.key());
-                carried.addAll(sampler.next(c, before, choice).values());
+                        decoding.column(c, step, width),
+                        Sampler.get(state, Sampler.POSITIONS),
+                        Sampler.get(state, Sampler.TOKENS),
+                        it.subList(cacheAt, it.size()),
+                        going);
+                List<Value> carried = new ArrayList<>(List.of(c.add(step, 1), going, choice.key(), fed.x()));
+                carried.addAll(state.values());
                 carried.addAll(new Transcript(it.subList(recordAt, cacheAt))
                         .put(c, sampler, before, choice, step)
                         .tensors());
-                carried.addAll(fed.subList(1, fed.size()));
+                carried.addAll(fed.cache());
                 return carried;
             });
             List<Value> results = new ArrayList<>();
-            results.add(end.get(1));
+            results.add(end.get(2));
             for (int i = recordAt; i < cacheAt; i++) {
                 Value laid = Rows.behindPrompts(o, i == recordAt ? prompts : null, lengths, end.get(i), 0);
                 long[] shape = o.shape(laid);

@@ -8,6 +8,7 @@ import dev.slipway.stablehlo.GatherDimensionNumbers;
 import dev.slipway.stablehlo.OpBuilder;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 
@@ -147,19 +148,6 @@ record Ops(OpBuilder b) {
         return b.transpose(x, permutation);
     }
 
-    /** The even entries of the last dimension, then the odd ones. */
-    Value evensThenOdds(Value x) {
-        long[] shape = shape(x);
-        int last = shape.length - 1;
-        long[] pairs = java.util.Arrays.copyOf(shape, shape.length + 1);
-        pairs[last] /= 2;
-        pairs[last + 1] = 2;
-        long[] permutation = range(last + 2);
-        permutation[last] = last + 1L;
-        permutation[last + 1] = last;
-        return b.reshape(transpose(b.reshape(x, pairs), permutation), shape);
-    }
-
     /** Entry {@code index} of the first dimension, which goes. */
     Value at(Value x, Value index) {
         long[] shape = shape(x);
@@ -225,25 +213,39 @@ record Ops(OpBuilder b) {
 
     /** Where the greatest value of a dimension is, {@code i32}; the lowest index where several are, NaN above all. */
     Value argMax(Value x, int dimension) {
-        Value index = iota(ElementType.I32, dimension, shape(x));
-        return b.reduce(
-                        List.of(x, index),
-                        List.of(scalar(element(x), Double.NEGATIVE_INFINITY), scalar(ElementType.I32, 0)),
-                        new long[] {dimension},
-                        (c, it) -> {
-                            Value left = it.get(0);
-                            Value right = it.get(2);
-                            Value leftWins = c.or(
-                                    c.compare(left, right, ComparisonDirection.GT),
-                                    c.compare(left, left, ComparisonDirection.NE));
-                            Value tie = c.and(
-                                    c.compare(left, right, ComparisonDirection.EQ),
-                                    c.compare(it.get(1), it.get(3), ComparisonDirection.LT));
-                            return List.of(
-                                    c.select(leftWins, left, right),
-                                    c.select(c.or(leftWins, tie), it.get(1), it.get(3)));
-                        })
-                .get(1);
+        return best(x, dimension, List.of()).getFirst();
+    }
+
+    /**
+     * Where the greatest value of a dimension is, as {@link #argMax} says, and what stands there in other tensors of the
+     * same shape: in one pass, where looking it up would be another over all of them.
+     */
+    List<Value> best(Value x, int dimension, List<Value> others) {
+        List<Value> all = new ArrayList<>(List.of(x, iota(ElementType.I32, dimension, shape(x))));
+        List<Value> start =
+                new ArrayList<>(List.of(scalar(element(x), Double.NEGATIVE_INFINITY), scalar(ElementType.I32, 0)));
+        for (Value other : others) {
+            all.add(other);
+            start.add(scalar(element(other), 0));
+        }
+        int count = all.size();
+        List<Value> found = b.reduce(all, start, new long[] {dimension}, (c, it) -> {
+            Value left = it.get(0);
+            Value right = it.get(count);
+            Value leftWins = c.or(
+                    c.compare(left, right, ComparisonDirection.GT), c.compare(left, left, ComparisonDirection.NE));
+            Value tie = c.and(
+                    c.compare(left, right, ComparisonDirection.EQ),
+                    c.compare(it.get(1), it.get(count + 1), ComparisonDirection.LT));
+            Value leftStays = c.or(leftWins, tie);
+            List<Value> results = new ArrayList<>();
+            results.add(c.select(leftWins, left, right));
+            for (int i = 1; i < count; i++) {
+                results.add(c.select(leftStays, it.get(i), it.get(count + i)));
+            }
+            return results;
+        });
+        return found.subList(1, count);
     }
 
     /** Keeps the {@code count} greatest of the last dimension and zeroes the others; ties at the edge all stay. */

@@ -142,6 +142,11 @@ record Prng(RandomSource source) {
 
     /** A draw from {@code softmax(logits)} over the last dimension, {@code i32}. */
     Value categorical(Ops o, Value key, Value logits) {
-        return o.argMax(o.add(logits, gumbel(o, key, o.shape(logits))), o.rank(logits) - 1);
+        return draw(o, key, logits).getFirst();
+    }
+
+    /** A draw from {@code softmax(logits)} over the last dimension, {@code i32}, and its logit. */
+    List<Value> draw(Ops o, Value key, Value logits) {
+        return o.best(o.add(logits, gumbel(o, key, o.shape(logits))), o.rank(logits) - 1, List.of(logits));
     }
 }

@@ -30,6 +30,16 @@ public final class ReferenceLowerer {
     private static final String SEQUENCES = "options/stop_sequences";
     private static final String MAX_LENGTH = "options/max_length";
 
+    // What the loop carries, in order; behind it the activations, where it begins with a draw, and the cache.
+    private static final int STEP = 0;
+    private static final int GOING = 1;
+    private static final int KEY = 2;
+    private static final int TOKEN = 3;
+    private static final int STOPPED = 4;
+    private static final int TOKENS = 5;
+    private static final int SCORES = 6;
+    private static final int RECENT = 7;
+
     private final DecoderConfig config;
     private final Reference reference;
 
@@ -89,69 +99,105 @@ public final class ReferenceLowerer {
                 results.add(split.get(0));
                 key = split.get(1);
             }
-            List<Value> keys = prng.split(o, prng.foldIn(o, key, METHOD), 2);
-
             Value prefix = inputs.get(Reference.PREFIX);
             Decoding decoding = reference.decoding(o, weights, padId);
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
-            Value modified = behaviour.modify(o, o.logSoftmax(decoding.lastLogits(o, read)));
-            Value firstToken = prng.categorical(o, keys.get(0), modified);
-            Value firstScore = o.pick(modified, firstToken);
-
             Value prompts = Rows.repeat(o, prefix, 0, decodes);
             Value lengths = Rows.repeat(o, read.lengths(), 0, decodes);
             Value room = o.broadcast(behaviour.limit(o), rowShape);
-            // A row without room keeps the score of a token that it does not get.
-            Value full = o.compare(lengths, room, ComparisonDirection.GE);
-            Value token = Rows.keep(o, full, Rows.repeat(o, firstToken, 0, decodes), padId);
-            Value score = Rows.repeat(o, firstScore, 0, decodes);
-            Value zero = o.scalar(ElementType.I32, 0);
+            Turn turn =
+                    new Turn(prng, behaviour, new long[] {batch, decodes, config.vocabulary()}, padId, lengths, room);
             List<Value> start = new ArrayList<>(List.of(
-                    zero,
-                    token,
+                    o.scalar(ElementType.I32, 0),
+                    o.constant(ElementType.I1, 1),
+                    prng.foldIn(o, key, METHOD),
+                    o.int32(padId, rowShape),
                     o.constant(ElementType.I1, 0, rowShape),
-                    keys.get(1),
-                    Rows.writeColumn(o, o.int32(padId, batch * decodes, width), token, zero),
-                    Rows.writeColumn(o, o.zeros(ElementType.F32, batch * decodes, width), score, zero),
-                    Rows.append(o, Rows.recent(o, prompts, lengths, behaviour.window()), token)));
+                    o.int32(padId, batch * decodes, width),
+                    o.zeros(ElementType.F32, batch * decodes, width),
+                    Rows.recent(o, prompts, lengths, behaviour.window())));
+            Value last = decoding.last(o, read);
+            List<Value> cache = Reference.repeat(o, decoding, read.cache(), decodes);
             int fixed = start.size();
-            start.addAll(Reference.repeat(o, decoding, read.cache(), decodes));
-            List<Value> end = o.loop(
-                    start,
-                    (c, it) -> {
-                        Value current = c.b().add(lengths, c.broadcast(it.get(0), rowShape));
-                        Value hasRoom = c.compare(current, room, ComparisonDirection.LT);
-                        return c.any(c.b().and(hasRoom, c.b().not(it.get(2))), 0);
-                    },
-                    (c, it) -> {
-                        Value step = it.get(0);
-                        Value stopped = it.get(2);
-                        List<Value> fed =
-                                decoding.stepBehind(c, step, width, lengths, it.get(1), it.subList(fixed, it.size()));
-                        Value logits = c.b().reshape(fed.getFirst(), batch, decodes, config.vocabulary());
-                        Value stepModified = behaviour.modify(c, c.logSoftmax(logits));
-                        List<Value> split = prng.split(c, it.get(3), 2);
-                        Value drawn = prng.categorical(c, split.get(0), stepModified);
-                        Value next = Rows.keep(c, stopped, c.b().reshape(drawn, rowShape), padId);
-                        Value nextScore =
-                                Rows.keep(c, stopped, c.b().reshape(c.pick(stepModified, drawn), rowShape), 0);
-                        Value recent = Rows.append(c, it.get(6), next);
-                        Value nextStep = c.add(step, 1);
-                        List<Value> carried = new ArrayList<>(List.of(
-                                nextStep,
-                                next,
-                                c.b().or(stopped, behaviour.stops(c, recent, step)),
-                                split.get(1),
-                                Rows.writeColumn(c, it.get(4), next, nextStep),
-                                Rows.writeColumn(c, it.get(5), nextScore, nextStep),
-                                recent));
-                        carried.addAll(fed.subList(1, fed.size()));
-                        return carried;
-                    });
+            List<Value> end;
+            if (decodes == 1) {
+                // As in the default program: head and draw stand once, before the layers.
+                start.add(last);
+                start.addAll(cache);
+                end = o.loop(start, (_, it) -> it.get(GOING), (c, it) -> {
+                    List<Value> drawn = turn.draw(c, decoding.logits(c, it.get(fixed)), it);
+                    LayerStack.State fed = decoding.feedBehind(
+                            c,
+                            it.get(STEP),
+                            width,
+                            lengths,
+                            drawn.get(TOKEN),
+                            it.subList(fixed + 1, it.size()),
+                            drawn.get(GOING));
+                    drawn.add(fed.x());
+                    drawn.addAll(fed.cache());
+                    return drawn;
+                });
+            } else {
+                List<Value> first = turn.draw(o, decoding.logits(o, last), start);
+                first.addAll(cache);
+                end = o.loop(first, (_, it) -> it.get(GOING), (c, it) -> {
+                    Value behind = c.plus(it.get(STEP), -1);
+                    LayerStack.State fed = decoding.feedBehind(
+                            c, behind, width, lengths, it.get(TOKEN), it.subList(fixed, it.size()), null);
+                    List<Value> drawn = turn.draw(c, decoding.logits(c, fed.x()), it);
+                    drawn.addAll(fed.cache());
+                    return drawn;
+                });
+            }
             long[] shape = {batch, decodes, width};
-            results.add(o.b().reshape(Rows.behindPrompts(o, prompts, lengths, end.get(4), 1), shape));
-            results.add(o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(5), 1), shape));
+            results.add(o.b().reshape(Rows.behindPrompts(o, prompts, lengths, end.get(TOKENS), 1), shape));
+            results.add(o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(SCORES), 1), shape));
             return results;
         });
+    }
+
+    /** How a token is drawn for each row. */
+    private record Turn(Prng prng, SampleBehaviour behaviour, long[] shape, int padId, Value lengths, Value room) {
+        /**
+         * The loop's state after a draw.
+         *
+         * @param logits {@code f32[rows, vocabulary]}, or {@code f32[batch, vocabulary]} for one draw for all decodes
+         */
+        List<Value> draw(Ops o, Value logits, List<Value> it) {
+            Value step = it.get(STEP);
+            Value stopped = it.get(STOPPED);
+            long[] rows = o.shape(stopped);
+            boolean apart = o.size(logits, 0) == rows[0];
+            Value first = o.broadcast(o.compare(step, o.int32(0), ComparisonDirection.EQ), rows);
+
+            Value modified = behaviour.modify(o, o.logSoftmax(apart ? o.b().reshape(logits, shape) : logits));
+            List<Value> split = prng.split(o, it.get(KEY), 2);
+            List<Value> drawn = prng.draw(o, split.get(0), modified);
+            Value token = spread(o, drawn.get(0), apart, rows);
+            Value score = spread(o, drawn.get(1), apart, rows);
+
+            // A row without room keeps the score of a first token that it does not get.
+            Value full = o.compare(lengths, room, ComparisonDirection.GE);
+            token = Rows.keep(o, o.b().or(stopped, o.b().and(first, full)), token, padId);
+            Value recent = Rows.append(o, it.get(RECENT), token);
+            Value stops = o.b().and(behaviour.stops(o, recent, o.plus(step, -1)), o.b().not(first));
+            Value ended = o.b().or(stopped, stops);
+            Value nextStep = o.add(step, 1);
+            Value hasRoom = o.compare(o.b().add(lengths, o.broadcast(step, rows)), room, ComparisonDirection.LT);
+            return new ArrayList<>(List.of(
+                    nextStep,
+                    o.any(o.b().and(hasRoom, o.b().not(ended)), 0),
+                    split.get(1),
+                    token,
+                    ended,
+                    Rows.writeColumn(o, it.get(TOKENS), token, step),
+                    Rows.writeColumn(o, it.get(SCORES), Rows.keep(o, stopped, score, 0), step),
+                    recent));
+        }
+
+        private Value spread(Ops o, Value x, boolean apart, long[] rows) {
+            return apart ? o.b().reshape(x, rows) : Rows.repeat(o, x, 0, (int) shape[1]);
+        }
     }
 }

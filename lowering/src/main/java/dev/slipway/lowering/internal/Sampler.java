@@ -158,7 +158,8 @@ final class Sampler {
             Value drawn = o.add(filter(o, scaled), prng.gumbel(o, split.get(1), shape));
             scored = o.b().select(greedy, scored, drawn);
         }
-        Value tokens = o.argMax(scored, 1);
+        List<Value> best = o.best(scored, 1, List.of(logProbabilities));
+        Value tokens = best.get(0);
         Value topTokens = null;
         Value topScores = null;
         if (options.topLogProbs() > 0) {
@@ -166,7 +167,7 @@ final class Sampler {
             topScores = top.get(0);
             topTokens = top.get(1);
         }
-        return new Choice(tokens, o.pick(logProbabilities, tokens), carry, topTokens, topScores);
+        return new Choice(tokens, best.get(1), carry, topTokens, topScores);
     }
 
     /** Everything that acts on logits {@code f32[rows, vocabulary]} before the temperature. */
