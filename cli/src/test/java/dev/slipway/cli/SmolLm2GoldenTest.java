@@ -20,6 +20,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -119,15 +121,16 @@ class SmolLm2GoldenTest {
                 .containsOnly(-1);
     }
 
-    @Test
-    void eightDevicesInAMeshOfTwoByFourGiveTheTokensOfOne() {
+    @ParameterizedTest
+    @ValueSource(strings = {"data", "fsdp"})
+    void eightDevicesInAMeshOfTwoByFourGiveTheTokensOfOne(String batchAxis) {
         int[][] prompts = {
             Slipway.ints(GOLDEN.get(0).get("prompt_ids")),
             Slipway.ints(GOLDEN.get(1).get("prompt_ids"))
         };
         JsonNode stops = GOLDEN.get(0);
         int[][] one = decode("cpu", MeshSpec.byDefault(), prompts, stops);
-        int[][] eight = decode("cpu-8", MeshSpec.of(List.of("data", "model"), 2, 4), prompts, stops);
+        int[][] eight = decode("cpu-8", MeshSpec.of(List.of(batchAxis, "model"), 2, 4), prompts, stops);
 
         assertThat(eight).isDeepEqualTo(one);
     }

@@ -20,19 +20,25 @@ import java.util.Set;
  */
 public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, ImmutableList<String> batch) {
     /**
-     * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, weights'
-     * width over {@code fsdp}, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
+     * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, the vocabulary
+     * over {@code fsdp} too, the other weights' width over {@code fsdp}, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
      */
     public static ShardingRules standard() {
         ImmutableList<String> model = ImmutableList.of("model");
         return new ShardingRules(
                 ImmutableMap.of(
-                        Axis.VOCABULARY, model,
-                        Axis.HEADS, model,
-                        Axis.KV_HEADS, model,
-                        Axis.HIDDEN, model,
-                        Axis.EXPERTS, ImmutableList.of("expert"),
-                        Axis.WIDTH, ImmutableList.of("fsdp")),
+                        Axis.VOCABULARY,
+                        ImmutableList.of("model", "fsdp"),
+                        Axis.HEADS,
+                        model,
+                        Axis.KV_HEADS,
+                        model,
+                        Axis.HIDDEN,
+                        model,
+                        Axis.EXPERTS,
+                        ImmutableList.of("expert"),
+                        Axis.WIDTH,
+                        ImmutableList.of("fsdp")),
                 ImmutableList.of("data", "fsdp"));
     }
 

@@ -498,7 +498,13 @@ public final class Lowerer {
 
     private Decoding decoding(Ops o, ModelWeights weights, long count) {
         PartitionSpec spec = cacheSpec(count);
-        return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, spec));
+        return new Decoding(
+                config,
+                form,
+                options,
+                weights,
+                tensor -> Modules.constrain(o, tensor, spec),
+                program.exchange(count == batch ? rows : program.batchSpec("batch", 0, count)));
     }
 
     /** A sampler with the controls of a program, each row's repeated for its decodes. */

@@ -232,8 +232,8 @@ record Ops(OpBuilder b) {
         List<Value> found = b.reduce(all, start, new long[] {dimension}, (c, it) -> {
             Value left = it.get(0);
             Value right = it.get(count);
-            Value leftWins = c.or(
-                    c.compare(left, right, ComparisonDirection.GT), c.compare(left, left, ComparisonDirection.NE));
+            Value leftWins =
+                    c.or(c.compare(left, right, ComparisonDirection.GT), c.compare(left, left, ComparisonDirection.NE));
             Value tie = c.and(
                     c.compare(left, right, ComparisonDirection.EQ),
                     c.compare(it.get(1), it.get(count + 1), ComparisonDirection.LT));

@@ -20,11 +20,13 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
 public final class Program {
@@ -162,6 +164,20 @@ public final class Program {
     /** The first spelling of a sharding that divides; what does not is noted. */
     private PartitionSpec assign(String what, List<Long> shape, List<? extends List<String>> wished) {
         return new PartitionSpec(ShardingRules.assign(what, shape, wished, axes, notes));
+    }
+
+    /** How rows meet a vocabulary that is cut along the same mesh axes; null if it is not. */
+    Decoding.@Nullable Exchange exchange(PartitionSpec rows) {
+        String head = PARAMS + (config.tiedHead() ? "embedding" : "head") + "/weight";
+        for (TensorSpec spec : arguments) {
+            List<String> vocabulary = spec.partition().axes(0);
+            if (spec.path().equals(head)
+                    && !(Collections.disjoint(vocabulary, rows.axes(0))
+                            && Collections.disjoint(spec.partition().axes(1), rows.axes(0)))) {
+                return new Decoding.Exchange(rows, new PartitionSpec(List.of(List.of(), vocabulary)));
+            }
+        }
+        return null;
     }
 
     /** Sharding of a tensor whose dimension {@code at} is the batch and whose others are whole. */

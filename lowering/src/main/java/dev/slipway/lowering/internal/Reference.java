@@ -84,7 +84,7 @@ public final class Reference {
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
-        return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache));
+        return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), null);
     }
 
     /** Reads the prompts, cut over the mesh however the prefix came. */
