@@ -11,6 +11,9 @@ module dev.slipway.bench {
     requires dev.slipway.cli;
     requires java.management;
     requires jdk.management;
+    requires dev.slipway.runtime;
+    requires dev.slipway.stablehlo;
+    requires dev.slipway.topology;
     requires jmh.core;
     requires tools.jackson.databind;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.bench;
 
+import dev.slipway.bench.conformance.PluginWorker;
+import dev.slipway.bench.conformance.StablehloConformance;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +32,9 @@ public final class Main {
             case "report" -> report(Path.of(rest.getFirst()));
             case "growth" -> growth(rest, Path.of(rest.getLast()));
             case "stablehlo-peer" -> StablehloPeer.serve(Path.of(rest.getFirst()));
+            case "stablehlo-conformance" ->
+                System.exit(StablehloConformance.run(rest.toArray(String[]::new)) ? 0 : 1);
+            case "stablehlo-conformance-worker" -> PluginWorker.run(rest.getFirst());
             default -> {
                 System.err.println(
                         "slipway-bench: jmh, smoke, compare, growth, figures, report, lower, build or compile is expected, not "

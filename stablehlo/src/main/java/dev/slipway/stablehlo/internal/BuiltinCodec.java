@@ -109,7 +109,7 @@ final class BuiltinCodec {
         return switch (count) {
             case 0, 1, 2 -> Location.File.of(file, numbers[0], numbers[1]);
             case 3 -> new Location.File(file, numbers[0], numbers[1], numbers[0], numbers[2]);
-            default -> new Location.File(file, numbers[0], numbers[1], numbers[3], numbers[2]);
+            default -> new Location.File(file, numbers[0], numbers[1], numbers[2], numbers[3]);
         };
     }
 
@@ -491,10 +491,20 @@ final class BuiltinCodec {
                 writer.builtin(out, call.caller());
             }
             case Location.File file -> {
-                // A range of places is written as its start, which every version can read.
-                out.varint(11);
+                boolean oneLine = file.line() == file.endLine();
+                boolean range = writer.hasRanges() && !(oneLine && file.column() == file.endColumn());
+                out.varint(range ? 22 : 11);
                 writer.builtin(out, Attribute.of(file.file()));
+                if (range) {
+                    out.varint(oneLine ? 3 : 4);
+                }
                 out.varint(file.line()).varint(file.column());
+                if (range) {
+                    if (!oneLine) {
+                        out.varint(file.endLine());
+                    }
+                    out.varint(file.endColumn());
+                }
             }
             case Location.Fused fused -> {
                 Attribute metadata = fused.metadata();

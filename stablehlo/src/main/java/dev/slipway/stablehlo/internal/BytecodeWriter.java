@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 public final class BytecodeWriter {
     private static final int PLAIN_VERSION = 6;
 
+    /** The first version whose readers know ranges of places. */
+    private static final Version RANGES = new Version(1, 9, 0);
+
     private final @Nullable Version target;
     private final int version;
     private final Map<String, Integer> strings = new HashMap<>();
@@ -57,6 +60,11 @@ public final class BytecodeWriter {
     private BytecodeWriter(@Nullable Version target) {
         this.target = target;
         this.version = target == null ? PLAIN_VERSION : target.bytecode();
+    }
+
+    /** Whether readers know ranges of places; older ones are given where a range starts. */
+    boolean hasRanges() {
+        return target == null || target.compareTo(RANGES) >= 0;
     }
 
     /** Plain bytecode. */

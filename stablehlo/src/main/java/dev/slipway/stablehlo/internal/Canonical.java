@@ -25,7 +25,7 @@ public final class Canonical {
 
     /** The attributes of an operation without those that say what holds without them. */
     public static Attribute.Dictionary attributes(Operation operation) {
-        return Defaults.drop(operation.definition(), operation.attributes());
+        return Defaults.dropAll(operation.definition(), operation.attributes());
     }
 
     /** The SHA-256 of what a module computes. */

@@ -308,7 +308,7 @@ final class CollectiveRules {
     }
 
     private static void transferPairs(Draft draft) {
-        if (draft.attribute("source_target_pairs") instanceof DenseElements pairs) {
+        if (draft.attribute("source_target_pairs") instanceof DenseElements pairs && pairs.size() != 0) {
             sourceTargetPairs(pairs);
         }
     }

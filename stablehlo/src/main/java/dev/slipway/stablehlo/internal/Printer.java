@@ -204,7 +204,10 @@ public final class Printer {
         indent += 2;
         for (int b = 0; b < region.blocks().size(); b++) {
             Block block = region.blocks().get(b);
-            if (b > 0 || (entryArguments && !block.arguments().isEmpty())) {
+            boolean header = entryArguments
+                    && (!block.arguments().isEmpty()
+                            || (options.generic() && block.operations().isEmpty()));
+            if (b > 0 || header) {
                 out.append('\n').repeat(' ', indent - 2).append("^bb").append(b);
                 if (!block.arguments().isEmpty()) {
                     out.append('(');
@@ -328,7 +331,8 @@ public final class Printer {
     private void attribute(String kind, Attribute value) {
         switch (value) {
             case Attribute.Int integer
-            when !kind.equals("Elements") -> attributes.integer(integer.value(), integer.type());
+            when !kind.equals("Elements") && !kind.equals("Typed") ->
+                attributes.integer(integer.value(), integer.type());
             case Attribute.Real real when kind.equals("F64") -> Floats.print(out, real.bits(), real.type());
             case Attribute.IntArray array -> {
                 out.append('[');

@@ -143,7 +143,8 @@ final class VhloOps {
         });
         structs(definition, inherent, result);
         // An empty list of layouts counts where the other one is not empty.
-        boolean layouts = hasElements(inherent.get("operand_layouts")) || hasElements(inherent.get("result_layouts"));
+        boolean layouts = Defaults.hasElements(inherent.get("operand_layouts"))
+                || Defaults.hasElements(inherent.get("result_layouts"));
         for (AttributeDefinition attribute : definition.attributes()) {
             Object value = inherent.remove(attribute.name());
             if (value == null) {
@@ -151,7 +152,7 @@ final class VhloOps {
             }
             Attribute converted = convert(attribute, value);
             boolean kept = layouts && attribute.kind().equals("Layouts");
-            if (converted != null && (kept || !isDefault(attribute, converted))) {
+            if (converted != null && (kept || !Defaults.isDefault(attribute, converted))) {
                 result.put(attribute.name(), converted);
             }
         }
@@ -160,10 +161,6 @@ final class VhloOps {
                     "vhlo." + name + ": the attributes " + inherent.keySet() + " stand for nothing that is known");
         }
         return Attribute.Dictionary.of(result);
-    }
-
-    private static boolean hasElements(@Nullable Object value) {
-        return value instanceof Attribute.Array array && !array.elements().isEmpty();
     }
 
     private static long integer(Map<String, Object> from, String name) {
@@ -307,42 +304,6 @@ final class VhloOps {
         throw new BytecodeException("the attribute '" + attribute.name() + "' is of a kind that is not expected");
     }
 
-    /** Whether an attribute says only what its absence says. */
-    private static boolean isDefault(AttributeDefinition attribute, Attribute value) {
-        if (value.equals(Defaults.of(attribute))) {
-            return true;
-        }
-        if (!attribute.optional()) {
-            return false;
-        }
-        return switch (attribute.name()) {
-            case "precision_config" ->
-                value instanceof Attribute.Array array
-                        && array.elements().stream().allMatch(Precision.DEFAULT::equals);
-            case "compare_type" -> value == ComparisonType.NOTYPE;
-            case "window_strides", "lhs_dilation", "rhs_dilation", "base_dilations", "window_dilations" ->
-                value instanceof Attribute.IntArray array
-                        && Arrays.stream(array.values().toArray()).allMatch(entry -> entry == 1);
-            case "window_reversal" ->
-                value instanceof Attribute.IntArray array
-                        && Arrays.stream(array.values().toArray()).allMatch(entry -> entry == 0);
-            case "padding" ->
-                value instanceof DenseElements elements
-                        && Arrays.stream(elements.toLongs()).allMatch(entry -> entry == 0);
-            case "known_expanding_dimensions", "known_nonexpanding_dimensions" ->
-                value instanceof Attribute.IntArray array && array.values().isEmpty();
-            case "source_target_pairs" -> value instanceof DenseElements elements && elements.size() == 0;
-            case "layout", "operand_layouts", "result_layouts", "result_tilings", "arg_attrs", "res_attrs" ->
-                value instanceof Attribute.Array array && array.elements().isEmpty();
-            case "backend_config" ->
-                (value instanceof Attribute.Text text && text.value().isEmpty())
-                        || (value instanceof Attribute.Dictionary dictionary && dictionary.isEmpty());
-            case "sym_visibility" ->
-                value instanceof Attribute.Text text && text.value().isEmpty();
-            default -> false;
-        };
-    }
-
     // To versioned attributes.
 
     /** The attributes of an operation in the form of a version, those of the version and others. */
@@ -362,7 +323,9 @@ final class VhloOps {
             }
         }
         for (Map.Entry<String, Attribute> entry : left.entrySet()) {
-            if (operation.definition().hasAttribute(entry.getKey())) {
+            // What func has and the versioned form has not, such as no_inline, is carried along.
+            if (operation.definition().hasAttribute(entry.getKey())
+                    && !operation.name().startsWith("func.")) {
                 if (!isAbsent(operation, entry.getKey(), entry.getValue())) {
                     throw tooNew(operation, entry.getKey(), target);
                 }
@@ -390,7 +353,7 @@ final class VhloOps {
     private static boolean isAbsent(Operation operation, String name, Attribute value) {
         for (AttributeDefinition attribute : operation.definition().attributes()) {
             if (attribute.name().equals(name)) {
-                return isDefault(attribute, value);
+                return Defaults.isDefault(attribute, value);
             }
         }
         return false;

@@ -10,12 +10,44 @@ import dev.slipway.stablehlo.Operation;
 import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.ResultAccuracy;
 import dev.slipway.stablehlo.ResultAccuracyMode;
+import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Since which version types, attributes and uses of operations are there. */
 final class VhloVersions {
+    /** Operations that accumulate in another type since {@link #PROMOTION}. */
+    private static final Set<String> REDUCTIONS = Set.of(
+            "stablehlo.all_reduce",
+            "stablehlo.reduce",
+            "stablehlo.reduce_scatter",
+            "stablehlo.reduce_window",
+            "stablehlo.scatter",
+            "stablehlo.select_and_scatter");
+
+    private static final Version PROMOTION = new Version(0, 17, 0);
+
+    /** The {@code api_version} of custom calls that take a dictionary. */
+    private static final int TYPED_FFI = 4;
+
     private VhloVersions() {}
+
+    private static boolean promotes(Operation operation) {
+        for (int i = 0;
+                i < Math.min(operation.operands().size(), operation.results().size());
+                i++) {
+            if (!element(operation.operand(i).type())
+                    .equals(element(operation.result(i).type()))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Type element(Type type) {
+        return type instanceof TensorType tensor ? tensor.element() : type;
+    }
 
     /** The first version that has a type or an attribute, without what it consists of. */
     static Version since(Object value) {
@@ -64,14 +96,19 @@ final class VhloVersions {
             throw new BytecodeException(operation.name() + " with "
                     + operation.operands().size() + " operands cannot be written for StableHLO " + target);
         }
+        if (REDUCTIONS.contains(operation.name()) && target.compareTo(PROMOTION) < 0 && promotes(operation)) {
+            throw new BytecodeException(operation.name() + " with a result of another element type than its operand"
+                    + " cannot be written for StableHLO " + target + ": it is there since " + PROMOTION);
+        }
         if (row.name().startsWith("custom_call")) {
-            boolean dictionary = operation.attribute("backend_config") instanceof Attribute.Dictionary;
+            boolean dictionary = operation.attribute("backend_config") instanceof Attribute.Dictionary
+                    || (operation.attribute("api_version") instanceof Attribute.Int api && api.value() == TYPED_FFI);
             boolean future = operation.operands().stream().anyMatch(value -> value.type() instanceof Type.Future)
                     || operation.results().stream().anyMatch(value -> value.type() instanceof Type.Future);
             Version since = future ? new Version(1, 17, 0) : dictionary ? new Version(1, 3, 0) : Version.OLDEST;
             if (target.compareTo(since) < 0) {
                 throw new BytecodeException(operation.name() + " with "
-                        + (future ? "futures" : "a dictionary as backend_config")
+                        + (future ? "futures" : "a dictionary as backend_config, or api_version " + TYPED_FFI + ",")
                         + " cannot be written for StableHLO " + target + ": it is there since " + since);
             }
         }

@@ -229,15 +229,17 @@ final class WindowRules {
         for (int i = 0; i < spatial; i++) {
             sizes[i] = rhs.dim(Math.toIntExact(numbers.kernelSpatialDimensions().get(i)));
         }
-        checkLength("window reversal", draft.optionalInts("window_reversal"), spatial);
         TensorType result = draft.resultTensor();
-        List<Window> window = window(
-                sizes,
-                draft.optionalInts("window_strides"),
-                padding,
-                draft.optionalInts("lhs_dilation"),
-                draft.optionalInts("rhs_dilation"));
         if (isPaddingKnown) {
+            // Where the padding is computed, the window is not looked at: StableHLO's own programs have too many
+            // strides there.
+            checkLength("window reversal", draft.optionalInts("window_reversal"), spatial);
+            List<Window> window = window(
+                    sizes,
+                    draft.optionalInts("window_strides"),
+                    padding,
+                    draft.optionalInts("lhs_dilation"),
+                    draft.optionalInts("rhs_dilation"));
             long[] shape = new long[lhs.rank()];
             for (int i = 0; i < spatial; i++) {
                 long base =
