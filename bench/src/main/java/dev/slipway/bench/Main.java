@@ -32,8 +32,7 @@ public final class Main {
             case "report" -> report(Path.of(rest.getFirst()));
             case "growth" -> growth(rest, Path.of(rest.getLast()));
             case "stablehlo-peer" -> StablehloPeer.serve(Path.of(rest.getFirst()));
-            case "stablehlo-conformance" ->
-                System.exit(StablehloConformance.run(rest.toArray(String[]::new)) ? 0 : 1);
+            case "stablehlo-conformance" -> System.exit(StablehloConformance.run(rest.toArray(String[]::new)) ? 0 : 1);
             case "stablehlo-conformance-worker" -> PluginWorker.run(rest.getFirst());
             default -> {
                 System.err.println(

@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * @param grid what runs on several devices, if anything does
  * @param checks the expectations
  */
-record CheckedProgram(String function, Module program, @Nullable Grid grid, List<Check> checks) {
+record CheckedProgram(
+        String function, Module program, @Nullable Grid grid, List<Check> checks) {
     CheckedProgram {
         checks = List.copyOf(checks);
     }
@@ -70,21 +71,16 @@ record CheckedProgram(String function, Module program, @Nullable Grid grid, List
      * @param mostUlps for {@code expect_close}
      */
     record Check(
-            String kind,
-            Source actual,
-            Source expected,
-            Type type,
-            double tolerance,
-            long leastUlps,
-            long mostUlps) {}
+            String kind, Source actual, Source expected, Type type, double tolerance, long leastUlps, long mostUlps) {}
 
     /** Every function of a module that has expectations and takes no arguments; {@code main} alone where it has some. */
     static List<CheckedProgram> of(Module module) {
         List<Function> checked = module.functions().stream()
                 .filter(function -> !function.isDeclaration() && hasChecks(function.operation()))
                 .toList();
-        List<Function> mains =
-                checked.stream().filter(function -> function.name().equals("main")).toList();
+        List<Function> mains = checked.stream()
+                .filter(function -> function.name().equals("main"))
+                .toList();
         List<CheckedProgram> programs = new ArrayList<>();
         for (Function function : mains.isEmpty() ? checked : mains) {
             programs.add(new Splitter(module, function).split());
@@ -197,7 +193,9 @@ record CheckedProgram(String function, Module program, @Nullable Grid grid, List
             String name = ((Attribute.SymbolRef) cells.getFirst()).root();
             parallel = operation;
             // The inputs come first among the results, in their order, if one is there twice.
-            if (!results.isEmpty() || operation.operands().stream().distinct().count() != operation.operands().size()) {
+            if (!results.isEmpty()
+                    || operation.operands().stream().distinct().count()
+                            != operation.operands().size()) {
                 throw new IrException("the inputs of the devices are not distinct");
             }
             operation.operands().forEach(this::result);

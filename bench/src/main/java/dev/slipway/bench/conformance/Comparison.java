@@ -30,7 +30,13 @@ final class Comparison {
         return wrong == 0
                 ? Optional.empty()
                 : Optional.of(String.format(
-                        Locale.ROOT, "%s of %s: %d of %d differ, %s", check.kind(), check.type(), wrong, left.size(), first));
+                        Locale.ROOT,
+                        "%s of %s: %d of %d differ, %s",
+                        check.kind(),
+                        check.type(),
+                        wrong,
+                        left.size(),
+                        first));
     }
 
     /** Complex numbers as twice as many real ones. */

@@ -43,8 +43,8 @@ import java.util.stream.Collectors;
  */
 public final class PluginWorker {
     /** Whether a program is taken does not depend on how well it is compiled. */
-    private static final CompileOptions QUICK = CompileOptions.of(
-            options -> options.compilerOption("xla_llvm_disable_expensive_passes", true)
+    private static final CompileOptions QUICK =
+            CompileOptions.of(options -> options.compilerOption("xla_llvm_disable_expensive_passes", true)
                     .compilerOption("xla_backend_optimization_level", 0L));
 
     private final Plugin plugin;
@@ -128,7 +128,8 @@ public final class PluginWorker {
         }
         PluginSpec spec = Topologies.resolve(machine, 1).plugin();
         try (PluginTopology topology = plugin.topology(spec)) {
-            topology.compile(program, CompileOptions.of(options -> options.deviceAssignment(0))).close();
+            topology.compile(program, CompileOptions.of(options -> options.deviceAssignment(0)))
+                    .close();
         }
     }
 
@@ -136,8 +137,8 @@ public final class PluginWorker {
     private List<List<DenseElements>> execute(
             Module program, int replicas, int partitions, List<List<DenseElements>> arguments) {
         Client client = client(replicas * partitions);
-        CompileOptions options =
-                CompileOptions.of(o -> o.numReplicas(replicas).numPartitions(partitions).useSpmd(partitions > 1));
+        CompileOptions options = CompileOptions.of(
+                o -> o.numReplicas(replicas).numPartitions(partitions).useSpmd(partitions > 1));
         List<Buffer> open = new ArrayList<>();
         try (LoadedExecutable executable = client.compile(Program.stablehlo(program.toBytecode()), options);
                 Arena arena = Arena.ofConfined()) {
@@ -212,7 +213,8 @@ public final class PluginWorker {
             CheckedProgram.Source source, List<DenseElements> results, List<List<DenseElements>> devices) {
         return switch (source) {
             case CheckedProgram.Source.Result result -> results.get(result.index());
-            case CheckedProgram.Source.OfDevice result -> devices.get(result.device()).get(result.index());
+            case CheckedProgram.Source.OfDevice result ->
+                devices.get(result.device()).get(result.index());
             case CheckedProgram.Source.Constant constant -> constant.elements();
         };
     }
