@@ -4,6 +4,7 @@ package dev.slipway.cli;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.slipway.stablehlo.Diagnostic;
 import dev.slipway.stablehlo.IrException;
+import dev.slipway.stablehlo.Location;
 import dev.slipway.stablehlo.Module;
 import dev.slipway.stablehlo.PrintOptions;
 import dev.slipway.stablehlo.Structure;
@@ -24,6 +25,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -45,6 +47,9 @@ import picocli.CommandLine.Spec;
 final class ModuleCommand implements Callable<Integer> {
     /** The first bytes of MLIR bytecode, which no text begins with. */
     private static final byte[] MAGIC = {'M', 'L', (byte) 0xEF, 'R'};
+
+    /** A line and a column, which go right behind the name of the file. */
+    private static final Pattern PLACE = Pattern.compile("\\d+:\\d+: ");
 
     /** How a module is printed. */
     enum Form {
@@ -101,6 +106,11 @@ final class ModuleCommand implements Callable<Integer> {
             throw new ParameterException(spec.commandLine(), "--target is for --bytecode OUT");
         }
         List<Path> inputs = inputs();
+        if (inputs.isEmpty()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "no .mlir, .mlirbc or .bc file in " + files + "; folders within are not looked into");
+        }
         boolean intoFolder = bytecode != null && (files.size() > 1 || inputs.size() > 1 || Files.isDirectory(bytecode));
         if (intoFolder && bytecode != null) {
             refuseCollisions(inputs);
@@ -174,7 +184,7 @@ final class ModuleCommand implements Callable<Integer> {
         try {
             Module module = read(file);
             if (verify) {
-                Verifier.diagnose(module).stream().map(Diagnostic::toString).forEach(errors::add);
+                Verifier.diagnose(module).stream().map(ModuleCommand::describe).forEach(errors::add);
             }
             if (stats) {
                 counted = Stats.of(module);
@@ -202,6 +212,13 @@ final class ModuleCommand implements Callable<Integer> {
                 written == null || !errors.isEmpty() ? null : written.toString());
     }
 
+    /** A finding, with its line and column as parse errors have them where it has some. */
+    private static String describe(Diagnostic diagnostic) {
+        return diagnostic.location() instanceof Location.File place
+                ? place.line() + ":" + place.column() + ": " + diagnostic.operation() + ": " + diagnostic.message()
+                : diagnostic.toString();
+    }
+
     private static Module read(Path file) throws IOException {
         byte[] bytes = Files.readAllBytes(file);
         for (int i = 0; i < MAGIC.length; i++) {
@@ -221,7 +238,10 @@ final class ModuleCommand implements Callable<Integer> {
     private void report(Result result) {
         Terminal terminal = output.terminal();
         for (String error : result.errors()) {
-            output.err().println(terminal.red(result.file() + ": ") + error);
+            output.err()
+                    .println(terminal.red(
+                                    result.file() + ":" + (PLACE.matcher(error).lookingAt() ? "" : " "))
+                            + error);
         }
         if (result.text() != null) {
             output.out().print(result.text());

@@ -2,8 +2,11 @@
 package dev.slipway.stablehlo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is refused in modules that were not built here, and what is not. */
 class VerifierTest {
@@ -28,6 +31,34 @@ class VerifierTest {
                         Module.parse(convolution("%padding = stablehlo.constant dense<0> : tensor<1x2xi32>"))))
                 .extracting(Diagnostic::message)
                 .containsExactly("window strides must have 1 entries, got [2, 2]");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            return %x : tensor<4xf32> | tensor<4xf64> | returns [tensor<4xf32>], but the function's type says [tensor<4xf64>]
+            return %x : tensor<4xf32> | tensor<?xf32> | returns [tensor<4xf32>], but the function's type says [tensor<?xf32>]
+            return                    | tensor<4xf32> | returns [], but the function's type says [tensor<4xf32>]
+            """)
+    void aFunctionReturnsWhatItsTypeSays(String end, String type, String message) {
+        Module module = Module.parse("func.func @main(%x: tensor<4xf32>) -> " + type + " {\n" + end + "\n}");
+
+        assertThat(Verifier.diagnose(module))
+                .extracting(Diagnostic::operation, Diagnostic::message)
+                .containsExactly(tuple("func.return", message));
+    }
+
+    @Test
+    void theBodyOfAFunctionTakesWhatItsTypeSays() {
+        Module module = Module.parse("""
+                "func.func"() ({
+                ^bb0(%x: tensor<4xf32>):
+                  "func.return"() : () -> ()
+                }) {sym_name = "main", function_type = (tensor<4xf64>) -> ()} : () -> ()
+                """);
+
+        assertThat(Verifier.diagnose(module))
+                .extracting(Diagnostic::message)
+                .containsExactly("the body takes [tensor<4xf32>], but the function's type says [tensor<4xf64>]");
     }
 
     private static final String BROADCAST = """

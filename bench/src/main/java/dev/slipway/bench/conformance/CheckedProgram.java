@@ -43,9 +43,13 @@ record CheckedProgram(
      * @param program the function as {@code main}
      * @param replicas rows of the grid
      * @param partitions columns of the grid
-     * @param inputs how many of the first program's results each device gets
+     * @param inputs which of the first program's results the devices get, device by device
      */
-    record Grid(Module program, int replicas, int partitions, int inputs) {}
+    record Grid(Module program, int replicas, int partitions, List<Integer> inputs) {
+        Grid {
+            inputs = List.copyOf(inputs);
+        }
+    }
 
     /** Where a checked value comes from. */
     sealed interface Source {
@@ -192,18 +196,9 @@ record CheckedProgram(
             }
             String name = ((Attribute.SymbolRef) cells.getFirst()).root();
             parallel = operation;
-            // The inputs come first among the results, in their order, if one is there twice.
-            if (!results.isEmpty()
-                    || operation.operands().stream().distinct().count()
-                            != operation.operands().size()) {
-                throw new IrException("the inputs of the devices are not distinct");
-            }
-            operation.operands().forEach(this::result);
-            grid = new Grid(
-                    entry(module.function(name), name),
-                    rows.size(),
-                    cells.size() / rows.size(),
-                    operation.operands().size() / cells.size());
+            List<Integer> inputs =
+                    operation.operands().stream().map(this::result).toList();
+            grid = new Grid(entry(module.function(name), name), rows.size(), cells.size() / rows.size(), inputs);
         }
 
         private Module program(List<Operation> kept) {

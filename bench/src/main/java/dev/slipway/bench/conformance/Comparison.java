@@ -63,7 +63,7 @@ final class Comparison {
                 long ulps = ulps(left, right, i);
                 yield check.leastUlps() <= ulps && ulps <= check.mostUlps();
             }
-            default -> actual == expected;
+            default -> actual == expected || (Double.isNaN(actual) && Double.isNaN(expected));
         };
     }
 

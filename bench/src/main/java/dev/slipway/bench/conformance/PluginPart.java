@@ -9,11 +9,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A plugin in a process of its own, which is started again where it dies. */
 final class PluginPart implements AutoCloseable {
+    private static final Set<String> WORDS = Set.of("ok", "refused", "differs", "unfit", "fault");
+
     private final String plugin;
     private final Path log;
     private @Nullable Process process;
@@ -37,7 +40,7 @@ final class PluginPart implements AutoCloseable {
             jobs.write(form + "\t" + one.file() + "\t" + one.line() + "\n");
             jobs.flush();
             String answer = answers.readLine();
-            return answer == null ? died() : answer;
+            return answer != null && WORDS.contains(answer.split(" ", 2)[0]) ? answer : died();
         } catch (IOException broken) {
             return died();
         }

@@ -195,8 +195,11 @@ public final class PluginWorker {
             if (grid != null) {
                 int count = grid.replicas() * grid.partitions();
                 List<List<DenseElements>> inputs = new ArrayList<>();
+                int each = grid.inputs().size() / count;
                 for (int device = 0; device < count; device++) {
-                    inputs.add(results.subList(device * grid.inputs(), (device + 1) * grid.inputs()));
+                    inputs.add(grid.inputs().subList(device * each, (device + 1) * each).stream()
+                            .map(results::get)
+                            .toList());
                 }
                 devices = execute(grid.program(), grid.replicas(), grid.partitions(), inputs);
             }

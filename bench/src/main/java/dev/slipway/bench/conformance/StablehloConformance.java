@@ -13,8 +13,9 @@ import java.util.stream.Stream;
 public final class StablehloConformance {
     private static final List<String> QUICK = List.of("text", "refusals", "artifacts");
     private static final List<String> PLUGINS = List.of("cpu", "tpu", "cuda", "cpu-0.81");
-    private static final String USAGE = "usage: stablehlo-conformance CHECKOUT [FOLDER ...] [text] [refusals] [artifacts]"
-            + " [cpu] [run] [tpu] [cuda] [cpu-0.81] [--every=N] [--messages]";
+    private static final String USAGE =
+            "usage: stablehlo-conformance CHECKOUT [FOLDER ...] [text] [refusals] [artifacts]"
+                    + " [cpu] [run] [tpu] [cuda] [cpu-0.81] [--every=N] [--messages]";
 
     private final PrintStream out = System.out;
     private final Path root;

@@ -77,7 +77,8 @@ final class TextForms {
             }
         } catch (BytecodeException refused) {
             // The format has no place for these.
-            if (form.equals("portable artifact") && String.valueOf(refused.getMessage()).contains("part of a portable artifact")) {
+            if (form.equals("portable artifact")
+                    && String.valueOf(refused.getMessage()).contains("part of a portable artifact")) {
                 report.other(form, name, String.valueOf(refused.getMessage()));
             } else {
                 report.fail(form, name, String.valueOf(refused.getMessage()));

@@ -9,6 +9,7 @@ import dev.slipway.stablehlo.OpDefinition.Trait;
 import dev.slipway.stablehlo.OpResult;
 import dev.slipway.stablehlo.Operation;
 import dev.slipway.stablehlo.Region;
+import dev.slipway.stablehlo.Type;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -62,10 +63,38 @@ public final class ModuleChecker {
                 region(region, inner);
             }
         }
+        if (operation.definition().id() == OpTable.FUNC_FUNC
+                && operation.attribute("function_type") instanceof Attribute.TypeRef(Type.Function type)) {
+            signature(operation, type);
+        }
         try {
             Checker.check(Draft.of(operation, symbols));
         } catch (Violation violation) {
             report(operation, violation.getMessage());
+        }
+    }
+
+    /** What a function takes and returns must be what its type says. */
+    private void signature(Operation function, Type.Function type) {
+        for (Region region : function.regions()) {
+            for (int i = 0; i < region.blocks().size(); i++) {
+                Block block = region.blocks().get(i);
+                List<Type> arguments =
+                        block.arguments().stream().map(Value::type).toList();
+                if (i == 0 && !arguments.equals(type.inputs())) {
+                    report(function, "the body takes " + arguments + ", but the function's type says " + type.inputs());
+                }
+                if (!block.operations().isEmpty() && block.terminator().is("func.return")) {
+                    List<Type> returned = block.terminator().operands().stream()
+                            .map(Value::type)
+                            .toList();
+                    if (!returned.equals(type.results())) {
+                        report(
+                                block.terminator(),
+                                "returns " + returned + ", but the function's type says " + type.results());
+                    }
+                }
+            }
         }
     }
 
