@@ -37,7 +37,7 @@ final class Refusals {
     /** What is said of one case. */
     private record Finding(int line, String message, boolean atParsing) {}
 
-    static List<Finding> diagnose(String text) {
+    private static List<Finding> diagnose(String text) {
         try {
             Module module = Module.parse(text.getBytes(StandardCharsets.UTF_8), "-");
             return Verifier.diagnose(module).stream().map(Refusals::finding).toList();
