@@ -66,16 +66,6 @@
  * <tr><td>{@link dev.slipway.stablehlo.BytecodeException}</td><td>bytes are not a module, or of a version that is not understood</td></tr>
  * </table>
  *
- * <h2>Limits</h2>
- *
- * <ul>
- *   <li>Regions, types and attributes nest at most 256 deep. What is shared unfolds to at most 64 parts for each byte of input, or
- *       a million.
- *   <li>A text, bytecode and a constant are each less than 2 GiB.
- *   <li>The elements of {@code dense_resource} constants are not read; their key is kept.
- *   <li>Operations of other dialects are read in generic form and not verified.
- * </ul>
- *
  * <p>docs/conformance.md says how this was held to StableHLO's own tests and to the plugins, and what does not hold.
  */
 package dev.slipway.stablehlo;

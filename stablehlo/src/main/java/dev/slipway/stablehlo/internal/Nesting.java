@@ -10,7 +10,8 @@ final class Nesting {
     /** How deep regions, types and attributes may be nested. */
     static final int MAX_DEPTH = 256;
 
-    // The most that was seen is 2.1 parts for each byte, in bytecode of JAX 0.10.2 with whole stack traces as locations.
+    // The most that was seen is 2.1 parts for each byte, in bytecode of JAX 0.10.2 with whole stack traces as
+    // locations.
     private static final long MIN_PARTS = 1 << 20;
     private static final long PARTS_PER_BYTE = 64;
 
