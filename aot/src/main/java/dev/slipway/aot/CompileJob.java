@@ -64,26 +64,7 @@ record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> optio
                     }
                 }
             }
-            case PluginSpec.Tpu tpu ->
-                deviceless(
-                        plugin,
-                        program,
-                        tpu.topologyName(),
-                        Map.of(
-                                "chip_config_name", NamedValue.of(tpu.chipConfigName()),
-                                "chips_per_host_bounds",
-                                        NamedValue.of(tpu.chipsPerHostBounds().stream()
-                                                .map(Integer::longValue)
-                                                .toList()),
-                                "num_slices", NamedValue.of(tpu.numSlices())));
-            case PluginSpec.Gpu gpu ->
-                deviceless(
-                        plugin,
-                        program,
-                        gpu.topologyName(),
-                        Map.of(
-                                "target_config", NamedValue.of(gpu.targetConfig()),
-                                "topology", NamedValue.of(gpu.topology())));
+            case PluginSpec.Tpu _, PluginSpec.Gpu _ -> deviceless(plugin, program);
         };
     }
 
@@ -92,8 +73,8 @@ record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> optio
         return plugin.client(Map.of("cpu_device_count", NamedValue.of(cpu.deviceCount())));
     }
 
-    private Artifact deviceless(Plugin plugin, Program program, String name, Map<String, NamedValue> create) {
-        try (PluginTopology topology = plugin.topology(name, create)) {
+    private Artifact deviceless(Plugin plugin, Program program) {
+        try (PluginTopology topology = plugin.topology(machine)) {
             long start = System.nanoTime();
             try (Executable executable = topology.compile(program, compileOptions())) {
                 return describe(executable, start);

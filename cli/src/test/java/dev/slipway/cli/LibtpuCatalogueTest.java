@@ -4,19 +4,16 @@ package dev.slipway.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slipway.runtime.DeviceDescription;
-import dev.slipway.runtime.NamedValue;
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.PluginTopology;
 import dev.slipway.runtime.Plugins;
 import dev.slipway.topology.Coords;
 import dev.slipway.topology.Device;
-import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalInt;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Named;
@@ -48,17 +45,7 @@ class LibtpuCatalogueTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void thePluginListsTheSameDevices(Topology machine) {
-        PluginSpec.Tpu spec = (PluginSpec.Tpu) machine.plugin();
-        Map<String, NamedValue> options = Map.of(
-                "chip_config_name",
-                NamedValue.of(spec.chipConfigName()),
-                "chips_per_host_bounds",
-                NamedValue.of(spec.chipsPerHostBounds().stream()
-                        .map(Integer::longValue)
-                        .toList()),
-                "num_slices",
-                NamedValue.of(spec.numSlices()));
-        try (PluginTopology topology = LIBTPU.topology(spec.topologyName(), options)) {
+        try (PluginTopology topology = LIBTPU.topology(machine.plugin())) {
             List<Device> listed =
                     topology.devices().stream().map(LibtpuCatalogueTest::device).toList();
             // Equality first: AssertJ's comparison is slow on lists of thousands.

@@ -40,7 +40,10 @@ public final class AliasBuffer {
             PJRT_Client_CreateAliasBuffer_Args.shape_element_type(
                     args, type.element().code());
             PJRT_Client_CreateAliasBuffer_Args.shape_layout(
-                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+                    args,
+                    Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address());
             api.call(PjrtFunction.PJRT_Client_CreateAliasBuffer, args);
             return new AliasBuffer(
                     client,

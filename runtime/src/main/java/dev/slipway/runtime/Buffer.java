@@ -37,7 +37,6 @@ import dev.slipway.runtime.internal.abi.PJRT_Buffer_UnsafePointer_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -54,8 +53,17 @@ public final class Buffer implements AutoCloseable {
     private final Handle handle;
     private @Nullable TensorType type;
 
+    /** Whether it may lie in another order than the plugin's usual one: then {@link #layout} is worth the question. */
+    private final boolean unusual;
+
     Buffer(Client client, long address) {
+        this(client, address, null, false);
+    }
+
+    Buffer(Client client, long address, @Nullable TensorType type, boolean unusual) {
         this.client = client;
+        this.type = type;
+        this.unusual = unusual;
         this.handle = new Handle("buffer", client.api(), address, client.handle(), this, (api, scratch, buffer) -> {
             MemorySegment args = PJRT_Buffer_Destroy_Args.in(scratch);
             PJRT_Buffer_Destroy_Args.buffer(args, buffer);
@@ -72,6 +80,24 @@ public final class Buffer implements AutoCloseable {
         return handle;
     }
 
+    boolean mayLieUnusually() {
+        return unusual;
+    }
+
+    private void open() {
+        if (client.isClosed() || handle.isClosed()) {
+            throw new UsageException.Closed(
+                    client.isClosed() ? "the client of this buffer is closed" : "this buffer is closed");
+        }
+    }
+
+    private boolean glance(PjrtFunction function, long structSize) {
+        if (client.isClosed()) {
+            throw new UsageException.Closed("the client of this buffer is closed");
+        }
+        return handle.glance(function, structSize);
+    }
+
     private <T extends @Nullable Object> T use(Handle.Use<T> use) {
         if (client.isClosed()) {
             throw new UsageException.Closed("the client of this buffer is closed");
@@ -82,7 +108,9 @@ public final class Buffer implements AutoCloseable {
     /** Element type and dimensions. */
     public TensorType type() {
         TensorType known = type;
-        if (known == null) {
+        if (known != null) {
+            open();
+        } else {
             known = use((api, scratch, buffer) -> {
                 MemorySegment element = PJRT_Buffer_ElementType_Args.in(scratch);
                 PJRT_Buffer_ElementType_Args.buffer(element, buffer);
@@ -132,22 +160,12 @@ public final class Buffer implements AutoCloseable {
 
     /** Whether the data is in memory that this process reads directly. */
     public boolean isOnCpu() {
-        return use((api, scratch, buffer) -> {
-            MemorySegment args = PJRT_Buffer_IsOnCpu_Args.in(scratch);
-            PJRT_Buffer_IsOnCpu_Args.buffer(args, buffer);
-            api.call(PjrtFunction.PJRT_Buffer_IsOnCpu, args);
-            return PJRT_Buffer_IsOnCpu_Args.is_on_cpu(args);
-        });
+        return glance(PjrtFunction.PJRT_Buffer_IsOnCpu, PJRT_Buffer_IsOnCpu_Args.SIZE);
     }
 
     /** Whether the data is gone: donated or deleted. */
     public boolean isDeleted() {
-        return use((api, scratch, buffer) -> {
-            MemorySegment args = PJRT_Buffer_IsDeleted_Args.in(scratch);
-            PJRT_Buffer_IsDeleted_Args.buffer(args, buffer);
-            api.call(PjrtFunction.PJRT_Buffer_IsDeleted, args);
-            return PJRT_Buffer_IsDeleted_Args.is_deleted(args);
-        });
+        return glance(PjrtFunction.PJRT_Buffer_IsDeleted, PJRT_Buffer_IsDeleted_Args.SIZE);
     }
 
     /** Frees the data as soon as the work that uses it is done; the handle stays to be closed. */
@@ -209,6 +227,20 @@ public final class Buffer implements AutoCloseable {
         return copy;
     }
 
+    /**
+     * Copies the data to native memory in another order than C's, and waits for it; plugins do not cut it into tiles on the host.
+     *
+     * @throws UsageException.BadArgument if the layout is of another rank, or has tiles
+     */
+    public void toHost(MemorySegment destination, Layout layout) {
+        if (!destination.isNative() || !layout.tiles().isEmpty()) {
+            throw new UsageException.BadArgument(
+                    "a copy in the order " + layout + " needs native memory and a layout without tiles");
+        }
+        client.plugin().checkLayouts();
+        client.api().events().await(startToHost(destination, layout));
+    }
+
     /** As {@link #toHost(MemorySegment)} without waiting; {@code destination} must be native and stay until it completes. */
     public CompletableFuture<@Nullable Void> toHostAsync(MemorySegment destination) {
         if (!destination.isNative()) {
@@ -228,33 +260,24 @@ public final class Buffer implements AutoCloseable {
     }
 
     private long startToHost(MemorySegment destination) {
+        int rank = type().dimensions().size();
+        return startToHost(destination, rank > 1 ? Layout.rowMajor(rank) : null);
+    }
+
+    private long startToHost(MemorySegment destination, @Nullable Layout layout) {
         check(destination);
         return use((api, scratch, buffer) -> {
             MemorySegment args = PJRT_Buffer_ToHostBuffer_Args.in(scratch);
             PJRT_Buffer_ToHostBuffer_Args.src(args, buffer);
             PJRT_Buffer_ToHostBuffer_Args.dst(args, destination.address());
             PJRT_Buffer_ToHostBuffer_Args.dst_size(args, destination.byteSize());
-            if (type().dimensions().size() > 1) {
+            if (layout != null) {
                 PJRT_Buffer_ToHostBuffer_Args.host_layout(
-                        args, majorToMinor(scratch, type().dimensions().size()).address());
+                        args, layout.write(scratch, type()).address());
             }
             api.call(PjrtFunction.PJRT_Buffer_ToHostBuffer, args);
             return PJRT_Buffer_ToHostBuffer_Args.event(args);
         });
-    }
-
-    static MemorySegment majorToMinor(Scratch scratch, int rank) {
-        MemorySegment order = scratch.allocate(Math.max(1, (long) rank * Long.BYTES), 8);
-        for (int i = 0; i < rank; i++) {
-            order.setAtIndex(ValueLayout.JAVA_LONG, i, rank - 1 - i);
-        }
-        MemorySegment layout = PJRT_Buffer_MemoryLayout.in(scratch);
-        PJRT_Buffer_MemoryLayout.type(layout, PJRT_Buffer_MemoryLayout_Type.Tiled);
-        MemorySegment tiled = PJRT_Buffer_MemoryLayout.tiled(layout);
-        PJRT_Buffer_MemoryLayout_Tiled.struct_size(tiled, PJRT_Buffer_MemoryLayout_Tiled.SIZE);
-        PJRT_Buffer_MemoryLayout_Tiled.minor_to_major(tiled, order.address());
-        PJRT_Buffer_MemoryLayout_Tiled.minor_to_major_size(tiled, rank);
-        return layout;
     }
 
     /** A copy on another device of the same client. */
@@ -265,7 +288,7 @@ public final class Buffer implements AutoCloseable {
             PJRT_Buffer_CopyToDevice_Args.buffer(args, buffer);
             PJRT_Buffer_CopyToDevice_Args.dst_device(args, device.address());
             api.call(PjrtFunction.PJRT_Buffer_CopyToDevice, args);
-            return new Buffer(client, PJRT_Buffer_CopyToDevice_Args.dst_buffer(args));
+            return new Buffer(client, PJRT_Buffer_CopyToDevice_Args.dst_buffer(args), type, unusual);
         });
     }
 
@@ -277,7 +300,7 @@ public final class Buffer implements AutoCloseable {
             PJRT_Buffer_CopyToMemory_Args.buffer(args, buffer);
             PJRT_Buffer_CopyToMemory_Args.dst_memory(args, memory.address());
             api.call(PjrtFunction.PJRT_Buffer_CopyToMemory, args);
-            return new Buffer(client, PJRT_Buffer_CopyToMemory_Args.dst_buffer(args));
+            return new Buffer(client, PJRT_Buffer_CopyToMemory_Args.dst_buffer(args), type, unusual);
         });
     }
 
@@ -346,9 +369,9 @@ public final class Buffer implements AutoCloseable {
         }
     }
 
-    /** The layout on the device, as XLA writes it: {@code {1,0:T(8,128)}} (the layouts extension). */
-    public String layout() {
-        return use(Layouts::ofBuffer);
+    /** The layout on the device (the layouts extension). */
+    public Layout layout() {
+        return Layout.parse(use(Layouts::ofBuffer));
     }
 
     /** The dimensions without padding, where they differ on a device with dynamic shapes. */
@@ -442,7 +465,7 @@ public final class Buffer implements AutoCloseable {
             PJRT_Buffer_Bitcast_Args.dims(args, Client.dimensions(scratch, as).address());
             PJRT_Buffer_Bitcast_Args.num_dims(args, as.dimensions().size());
             api.call(PjrtFunction.PJRT_Buffer_Bitcast, args);
-            return new Buffer(client, PJRT_Buffer_Bitcast_Args.out_buffer(args));
+            return new Buffer(client, PJRT_Buffer_Bitcast_Args.out_buffer(args), as, unusual);
         });
     }
 
@@ -506,7 +529,8 @@ public final class Buffer implements AutoCloseable {
             long data = PJRT_Buffer_DonateWithControlDependency_Args.callback_data(args);
             MemorySegment ready = MemorySegment.ofAddress(
                     PJRT_Buffer_DonateWithControlDependency_Args.dependency_ready_callback(args));
-            Buffer donated = new Buffer(client, PJRT_Buffer_DonateWithControlDependency_Args.out_buffer(args));
+            Buffer donated =
+                    new Buffer(client, PJRT_Buffer_DonateWithControlDependency_Args.out_buffer(args), type, unusual);
             CompletableFuture<?> _ = dependency.whenComplete((_, failure) -> {
                 try (Scratch inner = Scratch.open()) {
                     MemorySegment answer = PJRT_Buffer_DonateWithControlDependency_Callback_Args.in(inner);

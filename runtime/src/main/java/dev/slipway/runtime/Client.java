@@ -304,6 +304,23 @@ public final class Client implements AutoCloseable {
      * @throws UsageException.Foreign if the memory is another client's
      */
     public Buffer put(MemorySegment data, TensorType type, Memory memory, HostSemantics semantics) {
+        return put(data, type, memory, semantics, null);
+    }
+
+    /**
+     * Puts a dense array, major to minor, into a memory, to lie there in another order: as a program wants it whose
+     * {@link Executable#parameterLayouts} are not the usual ones.
+     *
+     * @throws UsageException.BadArgument as {@link #put(MemorySegment, TensorType, Memory, HostSemantics)}, or if the layout is of another
+     *     rank
+     */
+    public Buffer put(MemorySegment data, TensorType type, Memory memory, Layout onDevice) {
+        plugin.checkLayouts();
+        return put(data, type, memory, HostSemantics.COPY, onDevice);
+    }
+
+    private Buffer put(
+            MemorySegment data, TensorType type, Memory memory, HostSemantics semantics, @Nullable Layout onDevice) {
         own(memory);
         plugin.check(type);
         long bytes = type.hostBytes();
@@ -334,8 +351,13 @@ public final class Client implements AutoCloseable {
                         args, type.dimensions().size());
                 PJRT_Client_BufferFromHostBuffer_Args.host_buffer_semantics(args, semantics.code);
                 PJRT_Client_BufferFromHostBuffer_Args.memory(args, memory.address());
+                if (onDevice != null) {
+                    PJRT_Client_BufferFromHostBuffer_Args.device_layout(
+                            args, onDevice.write(scratch, type).address());
+                }
                 api.call(PjrtFunction.PJRT_Client_BufferFromHostBuffer, args);
-                Buffer buffer = new Buffer(this, PJRT_Client_BufferFromHostBuffer_Args.buffer(args));
+                Buffer buffer =
+                        new Buffer(this, PJRT_Client_BufferFromHostBuffer_Args.buffer(args), type, onDevice != null);
                 long done = PJRT_Client_BufferFromHostBuffer_Args.done_with_host_buffer(args);
                 if (done != 0) {
                     if (semantics == HostSemantics.COPY) {
@@ -419,16 +441,16 @@ public final class Client implements AutoCloseable {
         });
     }
 
-    /** The layout that arrays of a type get, as XLA writes it (the layouts extension). */
-    public String defaultLayout(TensorType type) {
+    /** The layout that arrays of a type get (the layouts extension). */
+    public Layout defaultLayout(TensorType type) {
         plugin.check(type);
-        return handle.use((api, scratch, client) -> Layouts.defaultOfClient(
+        return Layout.parse(handle.use((api, scratch, client) -> Layouts.defaultOfClient(
                 api,
                 scratch,
                 client,
                 type.element().code(),
                 dimensions(scratch, type),
-                type.dimensions().size()));
+                type.dimensions().size())));
     }
 
     /** The device of that id, as the plugin finds it. */
@@ -472,10 +494,13 @@ public final class Client implements AutoCloseable {
             PJRT_Client_CreateUninitializedBuffer_Args.shape_element_type(
                     args, type.element().code());
             PJRT_Client_CreateUninitializedBuffer_Args.shape_layout(
-                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+                    args,
+                    Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address());
             PJRT_Client_CreateUninitializedBuffer_Args.memory(args, memory.address());
             api.call(PjrtFunction.PJRT_Client_CreateUninitializedBuffer, args);
-            return new Buffer(this, PJRT_Client_CreateUninitializedBuffer_Args.buffer(args));
+            return new Buffer(this, PJRT_Client_CreateUninitializedBuffer_Args.buffer(args), type, false);
         });
     }
 
@@ -498,10 +523,13 @@ public final class Client implements AutoCloseable {
             PJRT_Client_CreateErrorBuffer_Args.shape_element_type(
                     args, type.element().code());
             PJRT_Client_CreateErrorBuffer_Args.shape_layout(
-                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+                    args,
+                    Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address());
             PJRT_Client_CreateErrorBuffer_Args.memory(args, memory.address());
             api.call(PjrtFunction.PJRT_Client_CreateErrorBuffer, args);
-            return new Buffer(this, PJRT_Client_CreateErrorBuffer_Args.buffer(args));
+            return new Buffer(this, PJRT_Client_CreateErrorBuffer_Args.buffer(args), type, false);
         });
     }
 
@@ -536,14 +564,17 @@ public final class Client implements AutoCloseable {
             PJRT_Client_CreateViewOfDeviceBuffer_Args.element_type(
                     args, type.element().code());
             PJRT_Client_CreateViewOfDeviceBuffer_Args.layout(
-                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+                    args,
+                    Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address());
             PJRT_Client_CreateViewOfDeviceBuffer_Args.device(args, device.address());
             api.events().keepUntilDeleted(data, done, (callback, number) -> {
                 PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback(args, callback);
                 PJRT_Client_CreateViewOfDeviceBuffer_Args.on_delete_callback_arg(args, number);
                 api.call(PjrtFunction.PJRT_Client_CreateViewOfDeviceBuffer, args);
             });
-            return new Buffer(this, PJRT_Client_CreateViewOfDeviceBuffer_Args.buffer(args));
+            return new Buffer(this, PJRT_Client_CreateViewOfDeviceBuffer_Args.buffer(args), type, false);
         });
     }
 

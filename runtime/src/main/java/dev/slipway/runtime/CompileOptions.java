@@ -2,10 +2,12 @@
 package dev.slipway.runtime;
 
 import com.google.protobuf.CodedOutputStream;
+import dev.slipway.runtime.internal.hlo.Shapes;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -46,9 +48,13 @@ public final class CompileOptions {
     }
 
     // Field numbers of xla/pjrt/proto/compile_options.proto and xla_data.proto.
+    private static final int ARGUMENT_LAYOUTS = 1;
+    private static final int PARAMETER_IS_TUPLED_ARGUMENTS = 2;
     private static final int EXECUTABLE_BUILD_OPTIONS = 3;
+    private static final int COMPILE_PORTABLE_EXECUTABLE = 4;
     private static final int ENV_OPTION_OVERRIDES = 7;
     private static final int DEVICE_ORDINAL = 1;
+    private static final int RESULT_LAYOUT = 2;
     private static final int NUM_REPLICAS = 4;
     private static final int NUM_PARTITIONS = 5;
     private static final int USE_SPMD_PARTITIONING = 6;
@@ -65,6 +71,10 @@ public final class CompileOptions {
     private final @Nullable OptimizationLevel optimizationLevel;
     private final @Nullable OptimizationLevel memoryFittingLevel;
     private final TreeMap<String, Object> compilerOptions;
+    private final List<Shape> argumentLayouts;
+    private final @Nullable Shape resultLayout;
+    private final boolean tupledArguments;
+    private final boolean portable;
 
     private CompileOptions(Builder builder) {
         this.numReplicas = builder.numReplicas;
@@ -75,6 +85,10 @@ public final class CompileOptions {
         this.optimizationLevel = builder.optimizationLevel;
         this.memoryFittingLevel = builder.memoryFittingLevel;
         this.compilerOptions = new TreeMap<>(builder.compilerOptions);
+        this.argumentLayouts = builder.argumentLayouts;
+        this.resultLayout = builder.resultLayout;
+        this.tupledArguments = builder.tupledArguments;
+        this.portable = builder.portable;
         int devices = numReplicas * numPartitions;
         if (deviceAssignment != null && deviceAssignment.length != devices) {
             throw new UsageException.BadArgument("the device assignment has " + deviceAssignment.length + " ids, but "
@@ -118,6 +132,10 @@ public final class CompileOptions {
         private @Nullable OptimizationLevel optimizationLevel;
         private @Nullable OptimizationLevel memoryFittingLevel;
         private final Map<String, Object> compilerOptions = new TreeMap<>();
+        private List<Shape> argumentLayouts = List.of();
+        private @Nullable Shape resultLayout;
+        private boolean tupledArguments;
+        private boolean portable;
 
         private Builder() {}
 
@@ -169,6 +187,30 @@ public final class CompileOptions {
             return this;
         }
 
+        /** How the arguments lie in memory, all of them in order; the plugin's own choice otherwise. */
+        public Builder argumentLayouts(List<Shape> arguments) {
+            this.argumentLayouts = List.copyOf(arguments);
+            return this;
+        }
+
+        /** How the result lies in memory, of a program with one; the plugin's own choice otherwise. */
+        public Builder resultLayout(Shape result) {
+            this.resultLayout = result;
+            return this;
+        }
+
+        /** Whether the compiled program takes its arguments as one tuple, for programs of thousands; false by default. */
+        public Builder tupledArguments(boolean tupled) {
+            this.tupledArguments = tupled;
+            return this;
+        }
+
+        /** Whether the program is for no device in particular: {@link ExecuteOptions.Builder#device} then says which. */
+        public Builder portable(boolean portable) {
+            this.portable = portable;
+            return this;
+        }
+
         /** A compiler option with a string value. */
         public Builder compilerOption(String name, String value) {
             return option(name, value);
@@ -207,10 +249,43 @@ public final class CompileOptions {
         }
     }
 
+    private static byte[] shape(Shape shape) {
+        return message(out -> {
+            out.writeEnum(2, Shapes.number(shape.type().element()));
+            for (long size : shape.type().dimensions()) {
+                out.writeInt64(3, size);
+            }
+            out.writeByteArray(5, message(proto -> {
+                for (int dimension : shape.layout().minorToMajor()) {
+                    proto.writeInt64(1, dimension);
+                }
+                for (List<Long> tile : shape.layout().tiles()) {
+                    proto.writeByteArray(6, message(dimensions -> {
+                        for (long size : tile) {
+                            dimensions.writeInt64(1, size);
+                        }
+                    }));
+                }
+                if (shape.layout().memorySpace() != 0) {
+                    proto.writeInt64(8, shape.layout().memorySpace());
+                }
+            }));
+        });
+    }
+
     /** The serialized {@code CompileOptionsProto}. */
     public byte[] toProto() {
         return message(out -> {
+            for (Shape argument : argumentLayouts) {
+                out.writeByteArray(ARGUMENT_LAYOUTS, shape(argument));
+            }
+            if (tupledArguments) {
+                out.writeBool(PARAMETER_IS_TUPLED_ARGUMENTS, true);
+            }
             out.writeByteArray(EXECUTABLE_BUILD_OPTIONS, message(this::buildOptions));
+            if (portable) {
+                out.writeBool(COMPILE_PORTABLE_EXECUTABLE, true);
+            }
             for (Map.Entry<String, Object> option : compilerOptions.entrySet()) {
                 out.writeByteArray(ENV_OPTION_OVERRIDES, message(entry -> {
                     entry.writeString(1, option.getKey());
@@ -231,6 +306,9 @@ public final class CompileOptions {
     private void buildOptions(CodedOutputStream out) throws IOException {
         // -1: no particular device; 0 would name the first.
         out.writeInt64(DEVICE_ORDINAL, -1);
+        if (resultLayout != null) {
+            out.writeByteArray(RESULT_LAYOUT, shape(resultLayout));
+        }
         out.writeInt64(NUM_REPLICAS, numReplicas);
         out.writeInt64(NUM_PARTITIONS, numPartitions);
         out.writeBool(USE_SPMD_PARTITIONING, useSpmd);

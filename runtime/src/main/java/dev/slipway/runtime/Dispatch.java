@@ -95,12 +95,14 @@ public final class Dispatch implements AutoCloseable {
      * Sets an argument; it is in use until it is replaced or this is closed.
      *
      * @throws UsageException.Foreign if the buffer is another client's
+     * @throws UsageException.BadArgument if it is not of the parameter's type and layout
      */
     public Dispatch argument(int device, int parameter, Buffer buffer) {
         check(device, parameter, numArguments, "parameter");
         if (buffer.client() != program.client()) {
             throw new UsageException.Foreign(buffer + " belongs to another client");
         }
+        program.signature().check(numArguments, parameter, buffer);
         long address = buffer.handle().acquire();
         int at = device * numArguments + parameter;
         release(at);
@@ -109,10 +111,15 @@ public final class Dispatch implements AutoCloseable {
         return this;
     }
 
-    /** Has a result of each run be an argument of the next, on every device. */
+    /**
+     * Has a result of each run be an argument of the next, on every device.
+     *
+     * @throws UsageException.BadArgument if they are not of the same type
+     */
     public Dispatch feed(int result, int parameter) {
         check(0, result, numOutputs, "result");
         check(0, parameter, numArguments, "parameter");
+        program.signature().checkFeed(result, parameter);
         fedTo[result] = parameter;
         return this;
     }
@@ -218,7 +225,7 @@ public final class Dispatch implements AutoCloseable {
 
     /** Takes a result of the last run out, as a buffer to be closed by the caller; it is then not fed. */
     public Buffer take(int device, int result) {
-        Buffer buffer = new Buffer(program.client(), result(device, result));
+        Buffer buffer = program.result(result(device, result), result);
         outputs.setAtIndex(ValueLayout.JAVA_LONG, (long) device * numOutputs + result, 0);
         return buffer;
     }

@@ -31,6 +31,7 @@ import dev.slipway.runtime.internal.abi.PJRT_Shardings_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_Shardings_PJRT_Executable_OutputShardings_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Shardings_PJRT_Executable_ParameterShardings_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
+import dev.slipway.runtime.internal.hlo.EntryLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -39,6 +40,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -267,6 +269,23 @@ public final class Executable implements AutoCloseable {
         });
     }
 
+    /**
+     * The parameters on one device, in order, as the program after optimisation has them; one that is a token, or dynamic, or a tuple
+     * within a tuple, is empty.
+     *
+     * @throws UsageException.Unsupported if that program is not HLO
+     */
+    public List<Optional<Shape>> parameters() {
+        Program program = optimizedProgram();
+        return switch (program.format()) {
+            case "hlo" -> EntryLayout.parameters(program.code(), false);
+            case "hlo_with_config" -> EntryLayout.parameters(program.code(), true);
+            default ->
+                throw new UsageException.Unsupported(
+                        "a program in the format '" + program.format() + "' does not tell its parameters");
+        };
+    }
+
     /** The options it was compiled with, as a serialized {@code CompileOptionsProto} (plugins since 0.87). */
     public byte[] compileOptions() {
         return handle.use((api, scratch, executable) -> {
@@ -308,14 +327,14 @@ public final class Executable implements AutoCloseable {
         });
     }
 
-    /** The layout of each result, as XLA writes it: {@code {1,0:T(8,128)}} (the layouts extension). */
-    public List<String> outputLayouts() {
-        return handle.use(Layouts::ofOutputs);
+    /** The layout of each result (the layouts extension). */
+    public List<Layout> outputLayouts() {
+        return handle.use(Layouts::ofOutputs).stream().map(Layout::parse).toList();
     }
 
     /** The layout of each parameter (the layouts extension, since 0.93). */
-    public List<String> parameterLayouts() {
-        return handle.use(Layouts::ofParameters);
+    public List<Layout> parameterLayouts() {
+        return handle.use(Layouts::ofParameters).stream().map(Layout::parse).toList();
     }
 
     /** The sharding of each parameter as a serialized {@code OpSharding}; empty where there is none (the shardings extension). */

@@ -184,7 +184,10 @@ public final class HostTransfer implements AutoCloseable {
             PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.shape_element_type(
                     args, type.element().code());
             PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.shape_layout(
-                    args, Buffer.majorToMinor(scratch, type.dimensions().size()).address());
+                    args,
+                    Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address());
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_TransferLiteral, args);
             return PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.done_with_h2d_transfer(args);
         });

@@ -19,6 +19,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An executable that a client has loaded: it runs on the devices it was compiled for, all at once. Threads may share it.
@@ -33,7 +34,8 @@ public final class LoadedExecutable implements AutoCloseable {
     private final Handle handle;
     private final Executable executable;
     private final List<Device> devices;
-    private final int numOutputs;
+    private final List<TensorType> outputs;
+    private volatile @Nullable Signature signature;
 
     LoadedExecutable(Client client, long address) {
         this.client = client;
@@ -63,7 +65,7 @@ public final class LoadedExecutable implements AutoCloseable {
                     .mapToObj(client::device)
                     .toList();
         });
-        this.numOutputs = executable.numOutputs();
+        this.outputs = List.copyOf(executable.outputs());
     }
 
     /** The client that loaded it. */
@@ -95,7 +97,8 @@ public final class LoadedExecutable implements AutoCloseable {
      *
      * @param arguments for each of {@link #devices} the arguments, in order
      * @return for each device the results, which may still be under way: their {@link Buffer#ready} tells
-     * @throws UsageException.BadArgument if there are not as many lists as devices, or they are not equally long
+     * @throws UsageException.BadArgument if there are not as many lists as devices, or a buffer is not of its parameter's type and layout:
+     *     plugins take whatever has the right size
      * @throws UsageException.Foreign if a buffer is another client's
      * @throws StatusException if the plugin refuses the arguments
      */
@@ -105,7 +108,9 @@ public final class LoadedExecutable implements AutoCloseable {
             throw new UsageException.BadArgument("arguments for " + arguments.size() + " devices were given, but '"
                     + executable.name() + "' runs on " + expected);
         }
+        Signature signature = signature();
         int numArguments = arguments.getFirst().size();
+        int numOutputs = outputs.size();
         for (List<Buffer> list : arguments) {
             if (list.size() != numArguments) {
                 throw new UsageException.BadArgument(
@@ -116,6 +121,7 @@ public final class LoadedExecutable implements AutoCloseable {
                     throw new UsageException.Foreign(buffer + " belongs to another client");
                 }
             }
+            signature.check(list);
         }
         if (client.isClosed()) {
             throw new UsageException.Closed("the client of this executable is closed");
@@ -126,7 +132,7 @@ public final class LoadedExecutable implements AutoCloseable {
                 long lists = arguments.size();
                 MemorySegment argumentLists = scratch.allocate(lists * Long.BYTES, 8);
                 MemorySegment outputLists = scratch.allocate(lists * Long.BYTES, 8);
-                MemorySegment outputs = scratch.allocate(Math.max(1, lists * numOutputs * Long.BYTES), 8);
+                MemorySegment addresses = scratch.allocate(Math.max(1, lists * numOutputs * Long.BYTES), 8);
                 for (int d = 0; d < lists; d++) {
                     MemorySegment list = scratch.allocate(Math.max(1, (long) numArguments * Long.BYTES), 8);
                     int i = 0;
@@ -137,7 +143,7 @@ public final class LoadedExecutable implements AutoCloseable {
                     }
                     argumentLists.setAtIndex(ValueLayout.JAVA_LONG, d, list.address());
                     outputLists.setAtIndex(
-                            ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
+                            ValueLayout.JAVA_LONG, d, addresses.address() + (long) d * numOutputs * Long.BYTES);
                 }
                 MemorySegment run = PJRT_ExecuteOptions.in(scratch);
                 options.write(api, (int) lists, run, scratch);
@@ -156,7 +162,10 @@ public final class LoadedExecutable implements AutoCloseable {
                     List<Buffer> list = new ArrayList<>(numOutputs);
                     for (int i = 0; i < numOutputs; i++) {
                         list.add(new Buffer(
-                                client, outputs.getAtIndex(ValueLayout.JAVA_LONG, (long) d * numOutputs + i)));
+                                client,
+                                addresses.getAtIndex(ValueLayout.JAVA_LONG, (long) d * numOutputs + i),
+                                outputs.get(i),
+                                signature.isResultUnusual(i)));
                     }
                     results.add(list);
                 }
@@ -182,7 +191,20 @@ public final class LoadedExecutable implements AutoCloseable {
     }
 
     int numOutputs() {
-        return numOutputs;
+        return outputs.size();
+    }
+
+    Buffer result(long address, int index) {
+        return new Buffer(client, address, outputs.get(index), signature().isResultUnusual(index));
+    }
+
+    Signature signature() {
+        Signature known = signature;
+        if (known == null) {
+            known = Signature.of(client, executable, outputs);
+            signature = known;
+        }
+        return known;
     }
 
     /** The devices as a serialized {@code DeviceAssignmentProto} (plugins since 0.79). */

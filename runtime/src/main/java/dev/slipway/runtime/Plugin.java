@@ -50,6 +50,9 @@ public final class Plugin {
     /** Sizes near the end of 64 bits overflow in plugins, which then abort. */
     private static final long MAX_BYTES = 1L << 56;
 
+    /** Of those tried, 0.81 ignores a layout, 0.106 takes it for the host's, and 0.115 does as it should. */
+    private static final int LAYOUTS_SINCE = 107;
+
     private final Path path;
     private final Api api;
 
@@ -300,6 +303,14 @@ public final class Plugin {
         if (type.hostBytes() > MAX_BYTES) {
             throw new UsageException.BadArgument(type + " takes " + type.hostBytes() + " bytes: no array of more than "
                     + MAX_BYTES + " can be made");
+        }
+    }
+
+    /** Refuses layouts of single arrays for plugins that take them and then mistake or ignore them. */
+    void checkLayouts() {
+        if (api.minor() < LAYOUTS_SINCE) {
+            throw new UsageException.Unsupported(
+                    this + " does not lay single arrays out as it is told: plugins since 0." + LAYOUTS_SINCE + " do");
         }
     }
 

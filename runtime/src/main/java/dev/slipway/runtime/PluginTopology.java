@@ -195,16 +195,16 @@ public final class PluginTopology implements AutoCloseable {
         });
     }
 
-    /** The layout that arrays of a type have here, as XLA writes it (the layouts extension). */
-    public String defaultLayout(TensorType type) {
+    /** The layout that arrays of a type have here (the layouts extension). */
+    public Layout defaultLayout(TensorType type) {
         plugin.check(type);
-        return handle.use((api, scratch, topology) -> Layouts.defaultOfTopology(
+        return Layout.parse(handle.use((api, scratch, topology) -> Layouts.defaultOfTopology(
                 api,
                 scratch,
                 topology,
                 type.element().code(),
                 Client.dimensions(scratch, type),
-                type.dimensions().size()));
+                type.dimensions().size())));
     }
 
     /** The kinds of memory of each device, with the default one first where there is one (the memory descriptions extension). */

@@ -3,6 +3,7 @@ package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.abi.PJRT_Program;
+import dev.slipway.runtime.internal.hlo.HloPrinter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.nio.charset.StandardCharsets;
@@ -56,7 +57,7 @@ public final class Program {
      * @throws UsageException.BadArgument if it is empty
      */
     public static Program stablehlo(byte[] bytes) {
-        if (bytes.length >= BYTECODE.length && startsWithBytecode(bytes)) {
+        if (startsWithBytecode(bytes)) {
             return new Program("mlir", bytes.clone());
         }
         return stablehlo(new String(bytes, StandardCharsets.UTF_8));
@@ -69,7 +70,7 @@ public final class Program {
 
     private static boolean startsWithBytecode(byte[] bytes) {
         for (int i = 0; i < BYTECODE.length; i++) {
-            if (bytes[i] != BYTECODE[i]) {
+            if (i >= bytes.length || bytes[i] != BYTECODE[i]) {
                 return false;
             }
         }
@@ -84,6 +85,27 @@ public final class Program {
     /** The bytes. */
     public byte[] code() {
         return code.clone();
+    }
+
+    /**
+     * The program as text: StableHLO as it was given, HLO as XLA writes it, with shapes, layouts and attributes and without source
+     * locations.
+     *
+     * @throws UsageException.Unsupported if it is MLIR bytecode or of a format without a text
+     */
+    public String text() {
+        return switch (format) {
+            case "hlo" -> HloPrinter.ofModule(code);
+            case "hlo_with_config" -> HloPrinter.ofModuleWithConfig(code);
+            case "mlir" -> {
+                if (startsWithBytecode(code)) {
+                    throw new UsageException.Unsupported(
+                            "MLIR bytecode has no text here: the stablehlo module reads it");
+                }
+                yield new String(code, StandardCharsets.UTF_8);
+            }
+            default -> throw new UsageException.Unsupported("a program in the format '" + format + "' has no text");
+        };
     }
 
     MemorySegment write(SegmentAllocator allocator) {

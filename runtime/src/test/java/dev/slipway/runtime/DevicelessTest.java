@@ -56,6 +56,22 @@ class DevicelessTest {
     }
 
     @Test
+    void theFiguresOfAnOutOfMemoryReportAreRead() {
+        // As libtpu words it where the arguments are counted too.
+        String report =
+                "CompileTimeHbmOom: Ran out of memory in memory space hbm. Used 24.96G of 15.75G hbm. Exceeded hbm "
+                        + "capacity by 9.21G.\n\nTotal hbm usage >= 25.22G:\n    reserved        263.00M\n    program          18.91G\n"
+                        + "    arguments         6.05G\n";
+        assertThat(StatusException.of(8, report, Map.of()))
+                .isInstanceOfSatisfying(StatusException.CompileTimeHbmOom.class, e -> {
+                    assertThat(e.used()).hasValue(Math.round(24.96 * (1L << 30)));
+                    assertThat(e.available()).hasValue((long) (15.75 * (1L << 30)));
+                    assertThat(e.program()).hasValue(Math.round(18.91 * (1L << 30)));
+                    assertThat(e.arguments()).hasValue(Math.round(6.05 * (1L << 30)));
+                });
+    }
+
+    @Test
     void aDynamicDimensionWithoutABoundIsRefusedBecauseThePluginWouldAbort() {
         assertThatThrownBy(() -> Program.stablehlo("func.func @main(%x: tensor<?xf32>) { return }"))
                 .isInstanceOf(UsageException.BadArgument.class)

@@ -192,6 +192,51 @@ class GuardsTest {
                         program.execute(List.of(List.of(x), List.of(x)), ExecuteOptions.defaults());
                     }
                 }),
+                row("too many arguments", bad, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = vector()) {
+                        program.execute(x, x);
+                    }
+                }),
+                row("no arguments", bad, () -> {
+                    try (LoadedExecutable program = program()) {
+                        program.execute();
+                    }
+                }),
+                row("an argument of another element type", bad, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = client.put(
+                                    MemorySegment.ofArray(new int[4]),
+                                    TensorType.of(ElementType.S32, 4),
+                                    client.device(0))) {
+                        program.execute(x);
+                    }
+                }),
+                row("an argument of other dimensions", bad, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = client.put(
+                                    MemorySegment.ofArray(new float[4]),
+                                    TensorType.of(ElementType.F32, 2, 2),
+                                    client.device(0))) {
+                        program.execute(x);
+                    }
+                }),
+                row("a result fed to a parameter of another type", bad, () -> {
+                    String sum = """
+                            func.func @main(%x: tensor<4xf32>) -> tensor<2xf32> {
+                              %y = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+                              return %y : tensor<2xf32>
+                            }
+                            """;
+                    try (LoadedExecutable slice = client.compile(Program.stablehlo(sum), CompileOptions.defaults());
+                            Dispatch dispatch = slice.dispatch(1)) {
+                        dispatch.feed(0, 0);
+                    }
+                }),
+                row(
+                        "a layout of another rank",
+                        bad,
+                        () -> client.put(MemorySegment.ofArray(new float[4]), VECTOR, memory(), Layout.of(1, 0))),
                 row("a negative parameter kept from donation", bad, () -> ExecuteOptions.of(o -> o.nonDonatable(-1))),
                 row("a buffer of another client", foreign, () -> {
                     try (LoadedExecutable program = program();

@@ -26,6 +26,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,8 @@ public final class Api {
     private final @Nullable MemorySegment[] functions;
     private final Map<Integer, MemorySegment> extensions;
     private final Events events;
+    private final Glances glances = new Glances();
+    private final AtomicInteger handles = new AtomicInteger();
 
     /** Reads the struct that {@code GetPjrtApi} returned. */
     public Api(String name, long address) {
@@ -119,6 +122,27 @@ public final class Api {
         if (error != 0) {
             throw take(error);
         }
+    }
+
+    /** As {@link #call}, for functions that neither wait nor call back. */
+    void glance(PjrtFunction function, long args) {
+        MemorySegment pointer = functions[function.slot()];
+        if (pointer == null) {
+            throw missing(function.name() + " (since 0." + function.since() + ")");
+        }
+        long error = Native.glance(pointer, args);
+        if (error != 0) {
+            throw take(error);
+        }
+    }
+
+    Glances glances() {
+        return glances;
+    }
+
+    /** A number for the next handle. */
+    int nextHandle() {
+        return handles.getAndIncrement();
     }
 
     /**

@@ -2,6 +2,9 @@
 package dev.slipway.runtime.internal;
 
 import dev.slipway.runtime.UsageException;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +24,9 @@ public final class Handle {
     private final Destroyer destroyer;
     private final @Nullable Handle parent;
     private final LeakTracker.@Nullable Ticket ticket;
+    private final Glances glances;
+    private final int block;
+    private final long arguments;
 
     // The sign bit says closed; the rest counts uses.
     @SuppressWarnings("unused") // by the VarHandle
@@ -53,6 +59,9 @@ public final class Handle {
         this.parent = parent;
         this.destroyer = destroyer;
         this.ticket = LeakTracker.track(owner, what);
+        this.glances = api.glances();
+        this.block = Glances.blockOf(api.nextHandle());
+        this.arguments = glances.address(block);
     }
 
     private static VarHandle state() {
@@ -74,7 +83,7 @@ public final class Handle {
         do {
             before = state;
             if (before < 0) {
-                throw new UsageException.Closed("this " + what + " is closed");
+                throw closed();
             }
         } while (!STATE.compareAndSet(this, before, before + 1));
         return address;
@@ -96,6 +105,38 @@ public final class Handle {
         } finally {
             release();
         }
+    }
+
+    /**
+     * Asks whether something is so of the C object: a function with arguments {@code {struct_size, extension_start, object, bool}} that only
+     * looks at a field.
+     */
+    public boolean glance(PjrtFunction function, long structSize) {
+        if (!glances.tryTake(block)) {
+            return use((_, scratch, acquired) -> {
+                MemorySegment args = scratch.allocate(structSize, 8);
+                args.fill((byte) 0);
+                args.set(ValueLayout.JAVA_LONG, 0, structSize);
+                args.set(ValueLayout.JAVA_LONG, 16, acquired);
+                api.call(function, args);
+                return Glances.answer(args.address());
+            });
+        }
+        try {
+            // A close sets the sign bit first and then waits for the block, so it is not missed here.
+            if (state < 0) {
+                throw closed();
+            }
+            Glances.fill(arguments, structSize, address);
+            api.glance(function, arguments);
+            return Glances.answer(arguments);
+        } finally {
+            glances.done(block);
+        }
+    }
+
+    private UsageException.Closed closed() {
+        return new UsageException.Closed("this " + what + " is closed");
     }
 
     /** The address without a use: only for comparing. */
@@ -127,6 +168,7 @@ public final class Handle {
     }
 
     private void destroy() {
+        glances.await(block);
         try (Scratch scratch = Scratch.open()) {
             destroyer.destroy(api, scratch, address);
         } finally {

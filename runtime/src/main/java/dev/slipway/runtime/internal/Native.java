@@ -26,6 +26,10 @@ public final class Native {
     private static final MethodHandle TO_ERROR =
             LINKER.downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
+    /** As {@link #TO_ERROR}, for functions that look at a field and return: the thread does not leave Java's state for them. */
+    private static final MethodHandle GLANCE = LINKER.downcallHandle(
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG), Linker.Option.critical(false));
+
     /** {@code void f(Args*)}. */
     private static final MethodHandle TO_VOID = LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
@@ -43,6 +47,15 @@ public final class Native {
     public static long call(MemorySegment function, long args) {
         try {
             return (long) TO_ERROR.invokeExact(function, args);
+        } catch (Throwable e) {
+            throw unchecked(e);
+        }
+    }
+
+    /** As {@link #call}, for functions that neither wait nor call back. */
+    static long glance(MemorySegment function, long args) {
+        try {
+            return (long) GLANCE.invokeExact(function, args);
         } catch (Throwable e) {
             throw unchecked(e);
         }

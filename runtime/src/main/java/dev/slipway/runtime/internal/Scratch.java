@@ -4,6 +4,7 @@ package dev.slipway.runtime.internal;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,9 @@ public final class Scratch implements SegmentAllocator, AutoCloseable {
     // One chain of frames per thread, reused for the thread's life; the block is freed with the thread.
     private static final ThreadLocal<Stack> STACK = ThreadLocal.withInitial(Stack::new);
 
+    /** Virtual threads are too many for a block each: they share those that were needed at once. */
+    private static final ConcurrentLinkedDeque<Stack> POOL = new ConcurrentLinkedDeque<>();
+
     private final Stack stack;
     private long base;
     private long top;
@@ -34,12 +38,17 @@ public final class Scratch implements SegmentAllocator, AutoCloseable {
 
     /** Opens a frame on this thread; frames nest (a callback may open one inside a call). */
     public static Scratch open() {
-        Stack stack = STACK.get();
+        Stack stack = Thread.currentThread().isVirtual() ? pooled() : STACK.get();
         int depth = stack.depth++;
         Scratch frame = depth < DEPTH ? stack.frames[depth] : new Scratch(stack);
         frame.base = stack.top;
         frame.top = stack.top;
         return frame;
+    }
+
+    private static Stack pooled() {
+        Stack free = POOL.pollFirst();
+        return free != null ? free : new Stack();
     }
 
     @Override
@@ -64,6 +73,9 @@ public final class Scratch implements SegmentAllocator, AutoCloseable {
         if (overflow != null) {
             overflow.close();
             overflow = null;
+        }
+        if (Thread.currentThread().isVirtual()) {
+            POOL.addFirst(stack);
         }
     }
 
