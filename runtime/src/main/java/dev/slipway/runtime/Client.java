@@ -110,10 +110,13 @@ public final class Client implements AutoCloseable {
     }
 
     static Client create(Plugin plugin, Map<String, NamedValue> options, @Nullable KeyValueStore store) {
-        if (options.get("cpu_device_count") instanceof NamedValue.Int64 count
-                && (count.value() < 1 || count.value() > MAX_CPU_DEVICES)) {
-            throw new UsageException.BadArgument("cpu_device_count is " + count.value() + ": 1 to " + MAX_CPU_DEVICES
-                    + " can be had, and the plugin aborts below 0");
+        NamedValue devices = options.get("cpu_device_count");
+        if (devices != null
+                && !(devices instanceof NamedValue.Int64 count
+                        && count.value() >= 1
+                        && count.value() <= MAX_CPU_DEVICES)) {
+            throw new UsageException.BadArgument("cpu_device_count is " + devices + ": an integer of 1 to "
+                    + MAX_CPU_DEVICES + " is needed, and plugins abort on others");
         }
         try (Scratch scratch = Scratch.open()) {
             MemorySegment args = PJRT_Client_Create_Args.in(scratch);

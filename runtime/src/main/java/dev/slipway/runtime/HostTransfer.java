@@ -41,6 +41,7 @@ public final class HostTransfer implements AutoCloseable {
     private final List<TensorType> types;
     private final Handle handle;
     private final BitSet retrieved = new BitSet();
+    private final BitSet ended = new BitSet();
 
     private HostTransfer(Client client, List<TensorType> types, long address) {
         this.client = client;
@@ -144,6 +145,7 @@ public final class HostTransfer implements AutoCloseable {
      */
     public CompletableFuture<@Nullable Void> send(int index, MemorySegment data, long offset, boolean last) {
         long size = bytes(index);
+        open(index);
         if (!data.isNative() || offset < 0 || data.byteSize() > size - offset) {
             throw new UsageException.BadArgument("a piece of " + data.byteSize() + " bytes"
                     + (data.isNative() ? "" : " on the Java heap") + " at " + offset + " does not fit array " + index
@@ -161,12 +163,32 @@ public final class HostTransfer implements AutoCloseable {
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
             return PJRT_AsyncHostToDeviceTransferManager_TransferData_Args.done_with_h2d_transfer(args);
         });
+        if (last) {
+            markEnded(index);
+        }
         return client.api().events().future(event, data);
+    }
+
+    private synchronized void open(int index) {
+        if (ended.get(index)) {
+            throw new UsageException.Closed(
+                    "array " + index + " is ended: its last piece was sent, or it was given up, and the plugin aborts");
+        }
+    }
+
+    private synchronized void end(int index) {
+        open(index);
+        ended.set(index);
+    }
+
+    private synchronized void markEnded(int index) {
+        ended.set(index);
     }
 
     /** Sends a whole array at once (plugins since 0.83); {@code data} as in {@link #send}. */
     public CompletableFuture<@Nullable Void> sendWhole(int index, MemorySegment data) {
         check(index);
+        open(index);
         TensorType type = types.get(index);
         if (!data.isNative() || data.byteSize() < type.hostBytes()) {
             throw new UsageException.BadArgument(type + " takes " + type.hostBytes() + " bytes of native memory, but "
@@ -191,12 +213,19 @@ public final class HostTransfer implements AutoCloseable {
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_TransferLiteral, args);
             return PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.done_with_h2d_transfer(args);
         });
+        markEnded(index);
         return client.api().events().future(event, data);
     }
 
-    /** Gives an array up: its buffer, and whatever uses it, gets this error. */
+    /**
+     * Gives an array up: its buffer, and whatever uses it, gets this error.
+     *
+     * @throws UsageException.Closed if the array was given up already, or its last piece was sent
+     */
     public void fail(int index, int statusCode, String message) {
         check(index);
+        StatusException.checkCode(statusCode);
+        end(index);
         byte[] text = message.getBytes(StandardCharsets.UTF_8);
         handle.use((api, scratch, transfer) -> {
             MemorySegment args = PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args.in(scratch);

@@ -108,6 +108,10 @@ public final class LoadedExecutable implements AutoCloseable {
             throw new UsageException.BadArgument("arguments for " + arguments.size() + " devices were given, but '"
                     + executable.name() + "' runs on " + expected);
         }
+        if (arguments.isEmpty()) {
+            throw new UsageException.BadArgument("'" + executable.name()
+                    + "' was compiled for no device in particular: say by the options on which to run it");
+        }
         Signature signature = signature();
         int numArguments = arguments.getFirst().size();
         int numOutputs = outputs.size();

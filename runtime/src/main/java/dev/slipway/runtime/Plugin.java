@@ -279,6 +279,16 @@ public final class Plugin {
         }
     }
 
+    /**
+     * What the plugin reads from executables for TPUs.
+     *
+     * @throws UsageException.Unsupported if it has no TPU executable extension
+     */
+    public TpuExecutables tpuExecutables() {
+        api.extension(Extension.TPU_EXECUTABLE);
+        return new TpuExecutables(this);
+    }
+
     /** An event that Java sets (since 0.89). */
     public Promise promise() {
         return Promise.create(this);
@@ -296,6 +306,9 @@ public final class Plugin {
 
     /** Refuses types that the plugin would crash on: those it is too old for, and those whose size overflows. */
     void check(TensorType type) {
+        if (type.element() == ElementType.TOKEN) {
+            throw new UsageException.BadArgument("a token has no data and no layout: only programs pass it on");
+        }
         if (type.element().since() > api.minor()) {
             throw new UsageException.Unsupported(this + " does not know the element type " + type.element()
                     + " (since 0." + type.element().since() + ")");

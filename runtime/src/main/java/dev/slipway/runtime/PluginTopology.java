@@ -88,6 +88,21 @@ public final class PluginTopology implements AutoCloseable {
         }
     }
 
+    /** One that the plugin made, to be freed by whoever closes it. */
+    static PluginTopology owned(Plugin plugin, long address) {
+        return new PluginTopology(plugin, address, null, true);
+    }
+
+    /**
+     * What a TPU plugin knows of the slice beyond its devices.
+     *
+     * @throws UsageException.Unsupported if the plugin has no TPU topology extension
+     */
+    public TpuTopology tpu() {
+        plugin.api().extension(Extension.TPU_TOPOLOGY);
+        return new TpuTopology(this);
+    }
+
     /** The plugin that describes it. */
     public Plugin plugin() {
         return plugin;

@@ -2,21 +2,18 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.ProgramGuards;
 import dev.slipway.runtime.internal.abi.PJRT_Program;
 import dev.slipway.runtime.internal.hlo.HloPrinter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.nio.charset.StandardCharsets;
-import java.util.regex.Pattern;
 
 /**
  * A program to compile, or what a compiler made of one: StableHLO as text or bytecode ({@code mlir}), or an HLO module as a
  * serialized proto ({@code hlo}, {@code hlo_with_config}).
  */
 public final class Program {
-
-    /** {@code tensor<?x..>} outside a bound: plugins abort the process on it. */
-    private static final Pattern UNBOUNDED = Pattern.compile("tensor<[^>\"]*\\?[^>\"]*>");
 
     private static final byte[] BYTECODE = {'M', 'L', (byte) 0xef, 'R'};
 
@@ -31,23 +28,14 @@ public final class Program {
     /**
      * StableHLO text.
      *
-     * @throws UsageException.BadArgument if it is empty, or has a dynamic dimension without a bound, at which plugins abort
+     * @throws UsageException.BadArgument if it is empty, or plugins would abort on it: a dynamic dimension without a bound, a
+     *     private {@code @main}, a function that calls itself
      */
     public static Program stablehlo(String text) {
         if (text.isBlank()) {
             throw new UsageException.BadArgument("the program is empty: StableHLO text with a @main is needed");
         }
-        int at = text.indexOf('?');
-        if (at >= 0) {
-            var matcher = UNBOUNDED.matcher(text);
-            while (matcher.find()) {
-                // A bound is given behind the shape: tensor<?xf32, #stablehlo.bounds<4>>
-                if (!matcher.group().contains("#")) {
-                    throw new UsageException.BadArgument("the program has the dynamic type " + matcher.group()
-                            + ", at which plugins abort: give the dimension a size, or a bound");
-                }
-            }
-        }
+        ProgramGuards.check(text);
         return new Program("mlir", text.getBytes(StandardCharsets.UTF_8));
     }
 

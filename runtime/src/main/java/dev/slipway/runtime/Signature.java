@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Signature {
 
+    private static final long MAX_RESULT_BYTES = 1L << 40;
+
     /** A parameter, where it is known, and whether it lies in another order than the plugin's usual one. */
     private record Parameter(@Nullable Shape shape, boolean unusual) {}
 
@@ -19,6 +21,7 @@ final class Signature {
     private final @Nullable List<Parameter> parameters;
     private final List<TensorType> results;
     private final boolean[] unusualResults;
+    private final @Nullable TensorType tooLarge;
 
     private Signature(
             String program, @Nullable List<Parameter> parameters, List<TensorType> results, boolean[] unusualResults) {
@@ -26,6 +29,10 @@ final class Signature {
         this.parameters = parameters;
         this.results = results;
         this.unusualResults = unusualResults;
+        this.tooLarge = results.stream()
+                .filter(type -> type.hostBytes() > MAX_RESULT_BYTES)
+                .findFirst()
+                .orElse(null);
     }
 
     static Signature of(Client client, Executable executable, List<TensorType> results) {
@@ -74,13 +81,21 @@ final class Signature {
         return unusualResults[result];
     }
 
-    /** Refuses a device's arguments. */
+    /** Refuses a device's arguments, and results that no device holds: dividing such arrays up, a plugin divided by zero. */
     void check(List<Buffer> arguments) {
+        checkResults();
         for (int i = 0; i < arguments.size(); i++) {
             check(arguments.size(), i, arguments.get(i));
         }
         if (arguments.isEmpty()) {
             checkCount(0);
+        }
+    }
+
+    private void checkResults() {
+        if (tooLarge != null) {
+            throw new UsageException.BadArgument("a result of '" + program + "' is " + tooLarge + " of "
+                    + tooLarge.hostBytes() + " bytes: no device holds more than " + MAX_RESULT_BYTES);
         }
     }
 
@@ -93,10 +108,18 @@ final class Signature {
 
     /** Refuses an argument of {@code count}. */
     void check(int count, int index, Buffer argument) {
+        checkResults();
         checkCount(count);
         Parameter parameter = parameters == null ? null : parameters.get(index);
         Shape shape = parameter == null ? null : parameter.shape();
-        if (parameter == null || shape == null) {
+        if (parameter == null) {
+            return;
+        }
+        if (shape == null) {
+            if (argument.type().element() != ElementType.TOKEN && argument.dynamicDimensions().length == 0) {
+                throw new UsageException.BadArgument("parameter " + index + " of '" + program
+                        + "' is a token or of dynamic size, but a buffer of " + argument.type() + " was given");
+            }
             return;
         }
         if (!argument.type().equals(shape.type())) {

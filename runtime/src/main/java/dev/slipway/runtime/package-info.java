@@ -19,6 +19,8 @@
  *                 TensorType.of(ElementType.F32, 4), client.addressableDevices().getFirst());
  *         Buffer y = add.execute(x).getFirst()) {
  *     float[] doubled = y.toHost(arena).toArray(ValueLayout.JAVA_FLOAT);
+ *     assertThat(doubled).containsExactly(2, 4, 6, 8);
+ *     assertThat(add.executable().optimizedProgram().text()).startsWith("HloModule");
  * }
  * }
  *
@@ -35,6 +37,9 @@
  *       over meshes, {@link dev.slipway.runtime.DlPack} shares them with other libraries.
  *   <li>{@link dev.slipway.runtime.FfiHandler} is a custom call in Java, {@link dev.slipway.runtime.HostChannel} the host's end of
  *       {@code send} and {@code recv}.
+ *   <li>{@link dev.slipway.runtime.Program#text} shows what a compiler made, as XLA writes it; {@link dev.slipway.runtime.Layout} and
+ *       {@link dev.slipway.runtime.Shape} say how arrays lie, asked for and found.
+ *   <li>{@link dev.slipway.runtime.TpuTopology} and {@link dev.slipway.runtime.TpuExecutables} are what TPU plugins tell besides.
  *   <li>{@link dev.slipway.runtime.SerializedExecutable} keeps what was compiled, and refuses what was damaged or is foreign.
  *   <li>{@link dev.slipway.runtime.KeyValueStore} is how the processes of one job find each other.
  * </ul>

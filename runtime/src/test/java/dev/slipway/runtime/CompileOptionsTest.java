@@ -2,18 +2,21 @@
 package dev.slipway.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.UnknownFieldSet;
 import dev.slipway.topology.Topologies;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Compile options as XLA's proto, and as libtpu takes them. */
@@ -37,36 +40,134 @@ class CompileOptionsTest {
         v5e.close();
     }
 
-    static Stream<Arguments> values() throws Exception {
-        try (InputStream in = CompileOptionsTest.class.getResourceAsStream("compiler-option-values.tsv")) {
+    private static List<String[]> rows(String resource) throws Exception {
+        try (InputStream in = CompileOptionsTest.class.getResourceAsStream(resource)) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8)
-                            .lines()
-                            .filter(line -> !line.isEmpty() && !line.startsWith("#"))
-                            .map(line -> Arguments.of((Object[]) line.split("\t", -1)))
-                            .toList()
-                            .stream();
+                    .lines()
+                    .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+                    .map(line -> line.split("\t", -1))
+                    .toList();
         }
+    }
+
+    static Stream<Arguments> values() throws Exception {
+        return rows("compiler-option-values.tsv").stream().map(row -> Arguments.of((Object[]) row));
+    }
+
+    static Stream<Arguments> defaults() throws Exception {
+        return rows("compiler-options-by-target.tsv").stream().map(row -> Arguments.of(row[0], row[1], row[2], row[3]));
+    }
+
+    private static void set(CompileOptions.Builder options, String name, String type, String value) {
+        switch (type) {
+            case "str" -> options.compilerOption(name, value);
+            case "bool" -> options.compilerOption(name, Boolean.parseBoolean(value));
+            case "int" -> options.compilerOption(name, Long.parseLong(value));
+            case "float" -> options.compilerOption(name, Double.parseDouble(value));
+            default -> throw new AssertionError(type);
+        }
+    }
+
+    private static String taken(PluginTopology machine, CompileOptions options) {
+        return taken(machine, Program.stablehlo(PROGRAM), options);
+    }
+
+    private static String taken(PluginTopology machine, Program program, CompileOptions options) {
+        try (Executable _ = machine.compile(program, options)) {
+            return "yes";
+        } catch (StatusException.InvalidArgument e) {
+            return "no";
+        }
+    }
+
+    /** A program over all devices: several slices take no other. */
+    private static Program spread(int devices) {
+        return Program.stablehlo("""
+                module @spread {
+                  sdy.mesh @mesh = <["x"=DEVICES]>
+                  func.func @main(%x: tensor<64x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+                      -> (tensor<64x8xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+                    %y = stablehlo.tanh %x : tensor<64x8xbf16>
+                    return %y : tensor<64x8xbf16>
+                  }
+                }
+                """.replace("DEVICES", String.valueOf(devices)));
     }
 
     @ParameterizedTest(name = "{0} = {2} ({1}): {3}")
     @MethodSource("values")
     void aValueIsTakenOrRefusedAsWhenJaxGivesIt(String name, String type, String value, String accepted) {
-        CompileOptions options = CompileOptions.of(o -> {
-            switch (type) {
-                case "str" -> o.compilerOption(name, value);
-                case "bool" -> o.compilerOption(name, Boolean.parseBoolean(value));
-                case "int" -> o.compilerOption(name, Long.parseLong(value));
-                case "float" -> o.compilerOption(name, Double.parseDouble(value));
-                default -> throw new AssertionError(type);
-            }
-        });
-        String got;
-        try (Executable _ = v5e.compile(Program.stablehlo(PROGRAM), options)) {
-            got = "yes";
-        } catch (StatusException.InvalidArgument e) {
-            got = "no";
+        assertThat(taken(v5e, CompileOptions.of(o -> set(o, name, type, value))))
+                .isEqualTo(accepted);
+    }
+
+    @ParameterizedTest(name = "{0} = {2}: {3}")
+    @MethodSource("defaults")
+    void anOptionThatAxlearnSetsIsTakenByTpusAsRecordedAndByNoCpu(
+            String name, String type, String value, String accepted) {
+        CompileOptions options = CompileOptions.of(o -> set(o, name, type, value));
+        assertThat(taken(v5e, options)).isEqualTo(accepted);
+        try (Client cpu = TestPlugins.cpu().client()) {
+            assertThatThrownBy(() -> cpu.compile(Program.stablehlo(PROGRAM), options))
+                    .isInstanceOf(StatusException.InvalidArgument.class)
+                    .hasMessageContaining(name);
         }
-        assertThat(got).isEqualTo(accepted);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "v4-8, 1, v4", "v5e-4, 1, v5e", "v5p-8, 1, v5p", "7x-8, 1, 7x",
+        "v4-8, 2, v4 multi-slice", "v5e-4, 2, v5e multi-slice", "v5p-8, 2, v5p multi-slice", "7x-8, 2, 7x multi-slice"
+    })
+    void theOptionsThatAxlearnSetsForATargetAreTakenTogetherWithoutThoseOfTheRuntime(
+            String target, int slices, String setBy) throws Exception {
+        List<String[]> options = setBy(setBy, row -> row[3].equals("yes"));
+        try (PluginTopology machine =
+                TestPlugins.tpu().topology(Topologies.resolve(target, slices).plugin())) {
+            int[] ids =
+                    machine.devices().stream().mapToInt(DeviceDescription::id).toArray();
+            CompileOptions all = CompileOptions.of(o -> {
+                o.numPartitions(ids.length).deviceAssignment(ids);
+                options.forEach(row -> set(o, row[0], row[1], row[2]));
+            });
+            assertThat(taken(machine, spread(ids.length), all)).isEqualTo("yes");
+        }
+    }
+
+    @Test
+    void theOptionsOfTheRuntimeMakeASetForSeveralSlicesRefused() throws Exception {
+        CompileOptions options = together("v5e multi-slice", _ -> true);
+        try (PluginTopology machine =
+                TestPlugins.tpu().topology(Topologies.resolve("v5e-4", 2).plugin())) {
+            assertThatThrownBy(() -> machine.compile(Program.stablehlo(PROGRAM), options))
+                    .isInstanceOf(StatusException.InvalidArgument.class)
+                    .hasMessageContaining("megascale");
+        }
+    }
+
+    @Test
+    void theSetForV6eIsRefusedUnlessOneOfTwoOptionsThatBiteIsLeftOut() throws Exception {
+        try (PluginTopology machine =
+                TestPlugins.tpu().topology(Topologies.resolve("v6e-4").plugin())) {
+            assertThatThrownBy(() -> machine.compile(Program.stablehlo(PROGRAM), together("v6e", _ -> true)))
+                    .isInstanceOf(StatusException.FailedPrecondition.class);
+            assertThat(taken(machine, together("v6e", row -> !row[0].equals("xla_enable_async_all_gather"))))
+                    .isEqualTo("yes");
+        }
+    }
+
+    private static CompileOptions together(String setBy, Predicate<String[]> wanted) throws Exception {
+        List<String[]> rows = setBy(setBy, wanted);
+        return CompileOptions.of(o -> rows.forEach(row -> set(o, row[0], row[1], row[2])));
+    }
+
+    private static List<String[]> setBy(String target, Predicate<String[]> wanted) throws Exception {
+        List<String[]> rows = rows("compiler-options-by-target.tsv").stream()
+                .filter(row -> List.of(row[4].split(",", -1)).contains(target))
+                .filter(wanted)
+                .toList();
+        assertThat(rows).isNotEmpty();
+        return rows;
     }
 
     private static UnknownFieldSet message(UnknownFieldSet parent, int field) throws Exception {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime.internal;
+
+import dev.slipway.runtime.DeviceDescription;
+import dev.slipway.runtime.ElementType;
+import dev.slipway.runtime.ExecuteContext;
+import dev.slipway.runtime.Extension;
+import dev.slipway.runtime.Memory;
+import dev.slipway.runtime.Plugin;
+import dev.slipway.runtime.PluginTopology;
+import dev.slipway.runtime.Promise;
+import dev.slipway.runtime.StatusException;
+import dev.slipway.runtime.TensorType;
+import dev.slipway.runtime.UsageException;
+import dev.slipway.runtime.internal.abi.PjrtAbi;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** What a plugin says of itself, of a machine, and of the devices that are there. */
+final class DescriptionChecks extends CheckGroup {
+
+    DescriptionChecks(Subject subject) {
+        super(subject);
+    }
+
+    @Override
+    void addTo(Map<String, Body> checks) {
+        plugin(checks);
+        topology(checks);
+        client(checks);
+    }
+
+    private void plugin(Map<String, Body> checks) {
+        checks.put("plugin.version", () -> plugin.version());
+        checks.put("plugin.functions", () -> {
+            long there = Arrays.stream(PjrtFunction.values())
+                    .filter(function -> plugin.hasFunction(function.name()))
+                    .count();
+            List<PjrtFunction> missing = Arrays.stream(PjrtFunction.values())
+                    .filter(function -> function.since() <= plugin.version().minor())
+                    .filter(function -> !plugin.hasFunction(function.name()))
+                    .toList();
+            expect(List.of(), missing);
+            return there + " of the " + PjrtFunction.values().length + " of 0." + PjrtAbi.MINOR;
+        });
+        checks.put("plugin.attributes", () -> {
+            var attributes = plugin.attributes();
+            if (!attributes.containsKey("stablehlo_current_version")) {
+                throw new AssertionError("no stablehlo_current_version in " + attributes.keySet());
+            }
+            return "StableHLO " + attributes.get("stablehlo_current_version").text();
+        });
+        checks.put("plugin.loading_again_gives_the_same", () -> expect(plugin, Plugin.load(plugin.path())));
+        checks.put("plugin.promise", () -> {
+            try (Promise kept = plugin.promise();
+                    Promise failed = plugin.promise()) {
+                expect(false, kept.isDone());
+                kept.complete();
+                failed.fail(14, "on purpose");
+                expect(true, kept.isDone() && kept.error().isEmpty());
+                return expect(14, failed.error().orElseThrow().code());
+            }
+        });
+        checks.put("plugin.execute_context", () -> {
+            try (ExecuteContext _ = plugin.executeContext()) {
+                return "made and freed";
+            }
+        });
+        for (Extension extension : Extension.values()) {
+            if (extension == Extension.EXAMPLE || extension == Extension.UNKNOWN) {
+                continue;
+            }
+            checks.put("extension." + extension.name().toLowerCase(Locale.ROOT), () -> {
+                if (!plugin.extensions().contains(extension)) {
+                    throw new UsageException.Unsupported("not in the plugin's chain");
+                }
+                return "present";
+            });
+        }
+    }
+
+    private void topology(Map<String, Body> checks) {
+        checks.put("topology.create", () -> topology().platformName());
+        checks.put("topology.platform_version", () -> nonEmpty(topology().platformVersion()));
+        checks.put(
+                "topology.devices",
+                () -> topology().devices().size() + " x "
+                        + topology().devices().getFirst().kind());
+        checks.put("topology.attributes", () -> topology().attributes().keySet());
+        checks.put("topology.serialize_and_read", () -> {
+            byte[] serialized = topology().serialize();
+            try (PluginTopology again = plugin.topology(serialized)) {
+                expect(topology().devices().size(), again.devices().size());
+            }
+            return bytes(serialized);
+        });
+        checks.put("topology.fingerprint", () -> Long.toHexString(topology().fingerprint()));
+        checks.put("topology.default_layout", () -> topology().defaultLayout(TensorType.of(ElementType.BF16, 2, 3)));
+        checks.put("topology.memory_kinds", () -> topology().memoryKinds().getFirst());
+        checks.put("topology.memory_kind_ids", () -> Arrays.toString(topology().memoryKindIds()));
+        checks.put(
+                "topology.canonical_shape",
+                () -> bytes(topology().canonicalShape(VECTOR, topology().memoryKindIds()[0])));
+        checks.put("topology.compile_phases", () -> {
+            List<String> phases = topology().compilePhases();
+            if (phases.isEmpty()) {
+                throw new UsageException.Unsupported("the compiler has no phases");
+            }
+            return phases;
+        });
+        checks.put("topology.unknown_name_is_an_error", () -> {
+            if (target.machine().isEmpty()) {
+                throw new UsageException.Unsupported("this plugin describes what is there");
+            }
+            return expectError(StatusException.class, () -> plugin.topology("no-such-machine", Map.of()));
+        });
+    }
+
+    private void client(Map<String, Body> checks) {
+        checks.put("client.create", () -> client().platform());
+        checks.put("client.process_index", () -> expect(0, client().processIndex()));
+        checks.put("client.devices", () -> client().devices());
+        checks.put(
+                "client.addressable_devices",
+                () -> client().addressableDevices().size());
+        checks.put("client.look_up_device", () -> expect(device(), client().lookUpDevice(device().id())));
+        checks.put(
+                "client.look_up_addressable_device",
+                () -> expect(device(), client().lookUpAddressableDevice(device().localHardwareId())));
+        checks.put("client.default_device_assignment", () -> Arrays.toString(client().defaultDeviceAssignment(1, 1)));
+        checks.put("client.default_layout", () -> client().defaultLayout(TensorType.of(ElementType.F32, 2, 3)));
+        checks.put("client.abi_version", () -> bytes(client().abiVersion()));
+        checks.put("client.dma_map", () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment page = arena.allocate(4096, 4096);
+                client().dmaMap(page);
+                client().dmaUnmap(page);
+                return "mapped and unmapped";
+            }
+        });
+        checks.put("device.description", () -> {
+            DeviceDescription description = device().description();
+            return description.kind() + ", id " + description.id() + ", attributes "
+                    + description.attributes().keySet();
+        });
+        checks.put("device.attributes", () -> device().attributes().keySet());
+        checks.put(
+                "device.memories",
+                () -> device().memories().stream().map(Memory::kind).toList());
+        checks.put("device.memory_stats", () -> device().memoryStats());
+        checks.put("device.clear_memory_stats", () -> {
+            device().clearMemoryStats();
+            return "cleared";
+        });
+        checks.put("device.poison", () -> expect(false, device().poison(12345, 13, "nothing is launched")));
+        checks.put("device.track", () -> {
+            device().track("a check").close();
+            return "tracked";
+        });
+        checks.put("memory.devices_and_kind", () -> {
+            if (!memory().devices().contains(device())) {
+                throw new AssertionError(memory() + " is not reached by its device");
+            }
+            return memory() + ", kind " + memory().kindId();
+        });
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime.internal;
+
+import com.google.common.collect.LinkedHashMultimap;
+import com.google.common.collect.SetMultimap;
+import dev.slipway.runtime.UsageException;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Programs, as text, on which plugins end the process while they compile. */
+public final class ProgramGuards {
+
+    /** {@code tensor<?x..>} outside a bound. */
+    private static final Pattern UNBOUNDED = Pattern.compile("tensor<[^>\"]*\\?[^>\"]*>");
+
+    private static final Pattern FUNCTION = Pattern.compile("\\bfunc\\.func\\s+(public\\s+|private\\s+)?@([\\w.$-]+)");
+    private static final Pattern CALL = Pattern.compile("\\bcall\\s+@([\\w.$-]+)");
+
+    private ProgramGuards() {}
+
+    /**
+     * Refuses such a program.
+     *
+     * @throws UsageException.BadArgument with the place and the remedy
+     */
+    public static void check(String text) {
+        if (text.indexOf('?') >= 0) {
+            dimensions(text);
+        }
+        functions(text);
+    }
+
+    private static void dimensions(String text) {
+        Matcher matcher = UNBOUNDED.matcher(text);
+        while (matcher.find()) {
+            // A bound is given behind the shape: tensor<?xf32, #stablehlo.bounds<4>>
+            if (!matcher.group().contains("#")) {
+                throw new UsageException.BadArgument("the program has the dynamic type " + matcher.group()
+                        + ", at which plugins abort: give the dimension a size, or a bound");
+            }
+        }
+    }
+
+    private static void functions(String text) {
+        SetMultimap<String, String> calls = LinkedHashMultimap.create();
+        Matcher function = FUNCTION.matcher(text);
+        String name = "";
+        int body = 0;
+        while (function.find()) {
+            addCalls(calls, name, text, body, function.start());
+            name = function.group(2);
+            body = function.end();
+            if (name.equals("main")
+                    && "private".equals(String.valueOf(function.group(1)).strip())) {
+                throw new UsageException.BadArgument(
+                        "the program's @main is private: make it public, and give it a body,"
+                                + " since plugins read wildly where it has none");
+            }
+        }
+        addCalls(calls, name, text, body, text.length());
+        for (String caller : calls.keySet()) {
+            follow(calls, caller, new LinkedHashSet<>(), new HashSet<>());
+        }
+    }
+
+    private static void addCalls(SetMultimap<String, String> calls, String caller, String text, int from, int to) {
+        if (text.indexOf("call @", from) < 0) {
+            return;
+        }
+        Matcher call = CALL.matcher(text).region(from, to);
+        while (call.find()) {
+            calls.put(caller, call.group(1));
+        }
+    }
+
+    private static void follow(SetMultimap<String, String> calls, String name, Set<String> path, Set<String> done) {
+        if (!path.add(name)) {
+            throw new UsageException.BadArgument("the program's function @" + name + " calls itself, by way of " + path
+                    + ": plugins inline calls until the stack ends, so use a while loop");
+        }
+        for (String callee : calls.get(name)) {
+            if (!done.contains(callee)) {
+                follow(calls, callee, path, done);
+            }
+        }
+        path.remove(name);
+        done.add(name);
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.slipway.topology.Topologies;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What libtpu tells beyond the common API, on a machine without TPUs. */
+class TpuExtensionsTest {
+
+    private static PluginTopology slice(String name) {
+        return TestPlugins.tpu().topology(Topologies.resolve(name).plugin());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"v5e-16, 16, 1, 1, 4", "v5p-64, 32, 2, 1, 8", "7x-16, 8, 2, 2, 2", "v4-16, 8, 2, 1, 2"})
+    void aSliceTellsItsChipsCoresDevicesAndProcesses(String name, int chips, int cores, int devices, int processes) {
+        try (PluginTopology slice = slice(name)) {
+            TpuTopology tpu = slice.tpu();
+            assertThat(tpu.chips()).isEqualTo(chips);
+            assertThat(tpu.coresPerChip()).isEqualTo(cores);
+            assertThat(tpu.cores()).isEqualTo(chips * cores);
+            assertThat(tpu.devicesPerChip()).isEqualTo(devices);
+            assertThat(tpu.devices()).isEqualTo(slice.devices().size());
+            assertThat(tpu.processes()).isEqualTo(processes);
+            assertThat(tpu.chipsPerProcess()).isEqualTo(chips / processes);
+            assertThat(tpu.coresPerProcess()).isEqualTo(chips * cores / processes);
+            assertThat(tpu.devicesPerProcess()).isEqualTo(chips * devices / processes);
+            assertThat(tpu.chipBounds().stream().reduce(1, (a, b) -> a * b)).isEqualTo(chips);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"v5e-16", "v5p-16", "7x-16"})
+    void everyDeviceIsFoundWhereItLies(String name) {
+        try (PluginTopology slice = slice(name)) {
+            TpuTopology tpu = slice.tpu();
+            for (DeviceDescription device : slice.devices()) {
+                TpuTopology.ChipPlace place = tpu.chipOfDevice(device.id());
+                assertThat(((NamedValue.Int64List) device.attributes().get("coords")).value())
+                        .isEqualTo(place.chip().stream().map(Integer::longValue).toList());
+                assertThat(tpu.deviceAt(place)).isEqualTo(device.id());
+                assertThat(tpu.processOfDevice(device.id()).process()).isEqualTo(device.processIndex());
+                assertThat(tpu.processOfChip(tpu.chipAt(place.chip())).process())
+                        .isEqualTo(device.processIndex());
+                assertThat(tpu.deviceIds(device.processIndex())).contains(device.id());
+            }
+        }
+    }
+
+    @Test
+    void processesLieInABoxOfTheirOwn() {
+        try (PluginTopology slice = slice("v5e-16")) {
+            TpuTopology tpu = slice.tpu();
+            assertThat(tpu.chipBounds()).containsExactly(4, 4, 1);
+            assertThat(tpu.chipsPerProcessBounds()).containsExactly(2, 2, 1);
+            assertThat(tpu.processBounds()).containsExactly(2, 2, 1);
+            assertThat(tpu.processIds()).containsExactly(0, 1, 2, 3);
+            assertThat(IntStream.range(0, 4).mapToObj(tpu::processCoordinates))
+                    .containsExactly(List.of(0, 0, 0), List.of(1, 0, 0), List.of(0, 1, 0), List.of(1, 1, 0));
+            assertThat(tpu.routingStrategy()).isEqualTo("mesh");
+        }
+    }
+
+    @Test
+    void aPartOfASliceIsATopologyOfItsOwn() {
+        try (PluginTopology slice = slice("v5e-16");
+                PluginTopology part = slice.tpu().subslice(List.of(2, 2, 1), List.of(1, 2, 1))) {
+            assertThat(slice.tpu().isSubslice()).isFalse();
+            assertThat(part.tpu().isSubslice()).isTrue();
+            assertThat(part.devices()).hasSize(8);
+            assertThat(part.tpu().chipBounds()).containsExactly(2, 4, 1);
+        }
+    }
+
+    @Test
+    void aPlaceOutsideTheSliceIsRefused() {
+        try (PluginTopology slice = slice("v5e-16")) {
+            TpuTopology tpu = slice.tpu();
+            assertThatThrownBy(() -> tpu.chipOfDevice(16)).isInstanceOf(UsageException.BadArgument.class);
+            assertThatThrownBy(() -> tpu.deviceIds(-1)).isInstanceOf(UsageException.BadArgument.class);
+            assertThatThrownBy(() -> tpu.chipAt(List.of(0, 4, 0))).isInstanceOf(UsageException.BadArgument.class);
+            assertThatThrownBy(() -> tpu.chipAt(List.of(0, 0))).isInstanceOf(UsageException.BadArgument.class);
+        }
+    }
+
+    @Test
+    void aSerializedExecutableIsReadWithoutLoadingIt() {
+        Plugin tpu = TestPlugins.tpu();
+        try (PluginTopology slice = slice("v5e-4");
+                Executable executable =
+                        slice.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults())) {
+            SerializedExecutable saved =
+                    SerializedExecutable.of(executable.serialize().toBytes());
+            String text = executable.optimizedProgram().text();
+            // What is saved is the same but for libtpu's notes to itself.
+            assertThat(tpu.tpuExecutables().program(saved).text())
+                    .isEqualTo(text.replaceAll(", backend_config=.*", ""))
+                    .contains("ROOT");
+            MemoryStats stats = tpu.tpuExecutables().memory(saved);
+            assertThat(stats).isEqualTo(executable.memory());
+            assertThat(stats.peak()).isNotEqualTo(OptionalLong.of(0));
+            assertThat(tpu.tpuExecutables().target(saved)).isNotEmpty();
+        }
+    }
+
+    @Test
+    void anExecutableForAnotherPlatformIsNotRead() {
+        SerializedExecutable foreign = new SerializedExecutable(new Platform("cuda", "13"), new byte[16]);
+        assertThatThrownBy(() -> TestPlugins.tpu().tpuExecutables().program(foreign))
+                .isInstanceOf(UsageException.Foreign.class);
+    }
+
+    @Test
+    void pluginsWithoutTheExtensionsSaySo() {
+        assertThatThrownBy(() -> TestPlugins.cpu().tpuExecutables()).isInstanceOf(UsageException.Unsupported.class);
+        try (Client client = TestPlugins.cpu().client();
+                PluginTopology topology = client.topology()) {
+            assertThatThrownBy(topology::tpu).isInstanceOf(UsageException.Unsupported.class);
+        }
+    }
+}
