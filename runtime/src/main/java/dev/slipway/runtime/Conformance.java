@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * What a plugin can do, found out by trying: about seventy checks of loading, describing, compiling, transferring and running. A
+ * What a plugin can do, found out by trying: over a hundred checks of loading, describing, compiling, transferring and running. A
  * check that a plugin answers with "not implemented", or that needs a device where none is, is {@link Status#UNSUPPORTED}, which
  * is no fault; a wrong answer, or an error of another kind, is {@link Status#FAILED}.
  *

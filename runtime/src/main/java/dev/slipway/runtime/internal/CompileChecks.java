@@ -81,6 +81,14 @@ final class CompileChecks extends CheckGroup {
             Program program = executable().optimizedProgram();
             return program.format() + ", " + bytes(program.code());
         });
+        checks.put(
+                "executable.program_text",
+                () -> nonEmpty(executable().optimizedProgram().text()).lines().count() + " lines");
+        checks.put(
+                "executable.parameters",
+                () -> expect(
+                        VECTOR,
+                        executable().parameters().getFirst().orElseThrow().type()));
         checks.put("executable.compile_options", () -> bytes(executable().compileOptions()));
         checks.put("executable.abi_version", () -> bytes(executable().abiVersion()));
         checks.put("executable.metadata", () -> bytes(executable().metadata()));

@@ -11,6 +11,7 @@ import dev.slipway.runtime.PluginTopology;
 import dev.slipway.runtime.Promise;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
+import dev.slipway.runtime.TpuTopology;
 import dev.slipway.runtime.UsageException;
 import dev.slipway.runtime.internal.abi.PjrtAbi;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
@@ -112,6 +113,10 @@ final class DescriptionChecks extends CheckGroup {
                 throw new UsageException.Unsupported("the compiler has no phases");
             }
             return phases;
+        });
+        checks.put("topology.tpu_slice", () -> {
+            TpuTopology slice = topology().tpu();
+            return expect(topology().devices().size(), slice.devices()) + " devices on " + slice.chips() + " chips";
         });
         checks.put("topology.unknown_name_is_an_error", () -> {
             if (target.machine().isEmpty()) {

@@ -6,6 +6,7 @@ import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.ElementType;
 import dev.slipway.runtime.HostTransfer;
+import dev.slipway.runtime.Layout;
 import dev.slipway.runtime.Memory;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
@@ -62,6 +63,13 @@ final class TransferChecks extends CheckGroup {
         checks.put("buffer.layout", () -> {
             try (Buffer buffer = vector()) {
                 return buffer.layout();
+            }
+        });
+        checks.put("buffer.by_columns", () -> {
+            MemorySegment data = MemorySegment.ofArray(new float[] {1, 2, 3, 4, 5, 6});
+            try (Buffer buffer = client().put(data, TensorType.of(ElementType.F32, 2, 3), memory(), Layout.of(0, 1))) {
+                expect(Layout.of(0, 1), buffer.layout());
+                return expect(new float[] {1, 2, 3, 4, 5, 6}, floats(buffer)) + " in " + buffer.layout();
             }
         });
         checks.put("buffer.dynamic_dimensions", () -> {
