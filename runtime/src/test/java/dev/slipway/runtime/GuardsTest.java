@@ -233,6 +233,74 @@ class GuardsTest {
                         dispatch.feed(0, 0);
                     }
                 }),
+                row("an entry without a body", bad, () -> Program.stablehlo("func.func private @main()")),
+                row("a function that calls itself", bad, () -> Program.stablehlo("""
+                        func.func @main(%x: tensor<f32>) -> tensor<f32> {
+                          %y = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
+                          return %y : tensor<f32>
+                        }
+                        func.func private @again(%x: tensor<f32>) -> tensor<f32> {
+                          %y = func.call @main(%x) : (tensor<f32>) -> tensor<f32>
+                          return %y : tensor<f32>
+                        }
+                        """)),
+                row("a result that no device holds", bad, () -> {
+                    String iota = """
+                            func.func @main() -> tensor<1099511627776xf32> {
+                              %y = stablehlo.iota dim = 0 : tensor<1099511627776xf32>
+                              return %y : tensor<1099511627776xf32>
+                            }
+                            """;
+                    try (LoadedExecutable huge = client.compile(Program.stablehlo(iota), CompileOptions.defaults())) {
+                        huge.execute();
+                    }
+                }),
+                row(
+                        "a token without a program",
+                        bad,
+                        () -> client.uninitialized(TensorType.of(ElementType.TOKEN), memory())),
+                row("the layout of a token", bad, () -> client.defaultLayout(TensorType.of(ElementType.TOKEN))),
+                row("an array given up twice", closed, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory())) {
+                        transfer.fail(0, 13, "first");
+                        transfer.fail(0, 13, "second");
+                    }
+                }),
+                row("an array given up after its last piece", closed, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory());
+                            Arena arena = Arena.ofShared()) {
+                        transfer.send(0, arena.allocate(16, 64), 0, true).join();
+                        transfer.fail(0, 13, "late");
+                    }
+                }),
+                row("a piece after the last", closed, () -> {
+                    try (HostTransfer transfer = client.transfer(List.of(VECTOR), memory());
+                            Arena arena = Arena.ofShared()) {
+                        transfer.send(0, arena.allocate(16, 64), 0, true).join();
+                        transfer.send(0, arena.allocate(16, 64), 0, true).join();
+                    }
+                }),
+                row("a run of a portable program on no device", bad, () -> {
+                    try (LoadedExecutable portable = client.compile(
+                            Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.of(o -> o.portable(true)))) {
+                        portable.execute(List.of(), ExecuteOptions.defaults());
+                    }
+                }),
+                row(
+                        "a number of CPU devices that is no number",
+                        bad,
+                        () -> TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of("two")))),
+                row("an array of fixed size for a parameter of dynamic size", bad, () -> {
+                    String dynamic = """
+                            func.func @main(%x: tensor<?xf32, #stablehlo.bounds<4>>) -> tensor<?xf32, #stablehlo.bounds<4>> {
+                              return %x : tensor<?xf32, #stablehlo.bounds<4>>
+                            }
+                            """;
+                    try (LoadedExecutable same = client.compile(Program.stablehlo(dynamic), CompileOptions.defaults());
+                            Buffer x = vector()) {
+                        same.execute(x);
+                    }
+                }),
                 row(
                         "a layout of another rank",
                         bad,
