@@ -72,7 +72,7 @@ public final class Stress {
     /**
      * Creates a client, compiles, runs, reads and closes, again and again.
      *
-     * @return resident memory at the end, less that after a tenth of the rounds, in bytes
+     * @return resident memory at the end, less that after a third of the rounds, when the allocators have settled, in bytes
      */
     public long rounds(int count) {
         long settled = 0;
@@ -80,7 +80,7 @@ public final class Stress {
             try (Client client = plugin.client(Map.of("cpu_device_count", NamedValue.of(2)))) {
                 compileAndRun(client, round % 1000);
             }
-            if (round == count / 10) {
+            if (round == count / 3) {
                 settled = resident();
             }
             if ((round + 1) % Math.max(1, count / 10) == 0) {
@@ -89,8 +89,8 @@ public final class Stress {
         }
         long grown = resident() - settled;
         out.printf(
-                "%,d rounds of create, compile, run, close: %,d KiB more than after the first %,d (%,d bytes a round)%n",
-                count, grown >> 10, count / 10, grown / Math.max(1, count - count / 10));
+                "%,d rounds of create, compile, run, close: %,d KiB more than after %,d of them (%,d bytes a round)%n",
+                count, grown >> 10, count / 3, grown / Math.max(1, count - count / 3));
         return grown;
     }
 
