@@ -257,6 +257,9 @@ public final class Client implements AutoCloseable {
                     + options.numPartitions() + " partitions = " + needed + " devices, but this client has "
                     + devices.size());
         }
+        if (platform.name().equals("cpu")) {
+            program.checkSizes();
+        }
         return handle.use((api, scratch, client) -> {
             byte[] proto = options.toProto();
             MemorySegment args = PJRT_Client_Compile_Args.in(scratch);

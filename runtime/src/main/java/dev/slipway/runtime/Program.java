@@ -96,6 +96,13 @@ public final class Program {
         };
     }
 
+    /** Refuses arrays that no CPU holds, where the program is text. */
+    void checkSizes() {
+        if (format.equals("mlir") && !startsWithBytecode(code)) {
+            ProgramGuards.checkSizes(new String(code, StandardCharsets.UTF_8));
+        }
+    }
+
     MemorySegment write(SegmentAllocator allocator) {
         MemorySegment program = PJRT_Program.in(allocator);
         PJRT_Program.code(program, Native.bytes(allocator, code).address());

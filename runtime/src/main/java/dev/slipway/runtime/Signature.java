@@ -12,8 +12,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Signature {
 
-    private static final long MAX_RESULT_BYTES = 1L << 40;
-
     /** A parameter, where it is known, and whether it lies in another order than the plugin's usual one. */
     private record Parameter(@Nullable Shape shape, boolean unusual) {}
 
@@ -21,7 +19,6 @@ final class Signature {
     private final @Nullable List<Parameter> parameters;
     private final List<TensorType> results;
     private final boolean[] unusualResults;
-    private final @Nullable TensorType tooLarge;
 
     private Signature(
             String program, @Nullable List<Parameter> parameters, List<TensorType> results, boolean[] unusualResults) {
@@ -29,10 +26,6 @@ final class Signature {
         this.parameters = parameters;
         this.results = results;
         this.unusualResults = unusualResults;
-        this.tooLarge = results.stream()
-                .filter(type -> type.hostBytes() > MAX_RESULT_BYTES)
-                .findFirst()
-                .orElse(null);
     }
 
     static Signature of(Client client, Executable executable, List<TensorType> results) {
@@ -81,21 +74,13 @@ final class Signature {
         return unusualResults[result];
     }
 
-    /** Refuses a device's arguments, and results that no device holds: dividing such arrays up, a plugin divided by zero. */
+    /** Refuses a device's arguments. */
     void check(List<Buffer> arguments) {
-        checkResults();
         for (int i = 0; i < arguments.size(); i++) {
             check(arguments.size(), i, arguments.get(i));
         }
         if (arguments.isEmpty()) {
             checkCount(0);
-        }
-    }
-
-    private void checkResults() {
-        if (tooLarge != null) {
-            throw new UsageException.BadArgument("a result of '" + program + "' is " + tooLarge + " of "
-                    + tooLarge.hostBytes() + " bytes: no device holds more than " + MAX_RESULT_BYTES);
         }
     }
 
@@ -108,7 +93,6 @@ final class Signature {
 
     /** Refuses an argument of {@code count}. */
     void check(int count, int index, Buffer argument) {
-        checkResults();
         checkCount(count);
         Parameter parameter = parameters == null ? null : parameters.get(index);
         Shape shape = parameter == null ? null : parameter.shape();

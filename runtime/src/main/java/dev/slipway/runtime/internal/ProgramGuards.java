@@ -16,6 +16,11 @@ public final class ProgramGuards {
     /** {@code tensor<?x..>} outside a bound. */
     private static final Pattern UNBOUNDED = Pattern.compile("tensor<[^>\"]*\\?[^>\"]*>");
 
+    /** The sizes of a type, each with its x. */
+    private static final Pattern SIZES = Pattern.compile("tensor<((?:\\d+x)+)");
+
+    private static final double MAX_ELEMENTS = 0x1p40;
+
     private static final Pattern FUNCTION = Pattern.compile("\\bfunc\\.func\\s+(public\\s+|private\\s+)?@([\\w.$-]+)");
     private static final Pattern CALL = Pattern.compile("\\bcall\\s+@([\\w.$-]+)");
 
@@ -31,6 +36,25 @@ public final class ProgramGuards {
             dimensions(text);
         }
         functions(text);
+    }
+
+    /**
+     * Refuses arrays that no CPU holds: dividing the work on one up, XLA divides by zero.
+     *
+     * @throws UsageException.BadArgument if the text has a type of more than 2^40 elements
+     */
+    public static void checkSizes(String text) {
+        Matcher type = SIZES.matcher(text);
+        while (type.find()) {
+            double elements = 1;
+            for (String size : type.group(1).split("x", -1)) {
+                elements *= size.isEmpty() ? 1 : Double.parseDouble(size);
+            }
+            if (elements >= MAX_ELEMENTS) {
+                throw new UsageException.BadArgument("the program has an array of type " + type.group()
+                        + "..., which no CPU holds, and at which the plugin ends the process");
+            }
+        }
     }
 
     private static void dimensions(String text) {
