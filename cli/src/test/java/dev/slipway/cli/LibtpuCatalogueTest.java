@@ -4,6 +4,7 @@ package dev.slipway.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slipway.runtime.DeviceDescription;
+import dev.slipway.runtime.NamedValue;
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.PluginTopology;
