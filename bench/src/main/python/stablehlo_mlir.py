@@ -15,7 +15,7 @@ from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
 from jax._src.lib.mlir.dialects import func, hlo
 
-WARM_UPS = 12
+WARM_UPS = 8
 
 
 def build(layers):

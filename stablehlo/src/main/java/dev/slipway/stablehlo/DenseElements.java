@@ -191,10 +191,13 @@ public final class DenseElements implements Attribute {
         return bits;
     }
 
-    /** An element of an integer or index type: sign-extended where it is signless or signed. */
+    /** An element of an integer or index type: sign-extended where it is signless or signed and no boolean. */
     public long longAt(long index) {
         long bits = bits(index, 0);
-        if (type.element() instanceof IntegerType integer && !integer.isUnsigned() && integer.width() < 64) {
+        if (type.element() instanceof IntegerType integer
+                && !integer.isUnsigned()
+                && integer.width() > 1
+                && integer.width() < 64) {
             int shift = 64 - integer.width();
             return bits << shift >> shift;
         }

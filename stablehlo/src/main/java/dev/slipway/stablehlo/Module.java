@@ -34,10 +34,11 @@ public record Module(Operation operation) {
     /** The newest version of StableHLO that is understood. */
     public static final String VERSION = Version.CURRENT.toString();
 
-    /** @throws IllegalArgumentException if the operation is not a {@code builtin.module} of one block */
+    /** @throws IllegalArgumentException if the operation is not a {@code builtin.module} of one block, without values */
     public Module {
         if (!isModule(operation)) {
-            throw new IllegalArgumentException("expected a builtin.module of one block, got " + operation.name());
+            throw new IllegalArgumentException(
+                    "expected a builtin.module of one block, without operands and results, got " + operation.name());
         }
     }
 
@@ -100,6 +101,8 @@ public record Module(Operation operation) {
 
     private static boolean isModule(Operation operation) {
         return operation.definition().id() == OpTable.BUILTIN_MODULE
+                && operation.operands().isEmpty()
+                && operation.results().isEmpty()
                 && operation.regions().size() == 1
                 && operation.region(0).blocks().size() == 1;
     }

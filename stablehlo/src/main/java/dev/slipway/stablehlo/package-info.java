@@ -44,8 +44,8 @@
  * <table>
  * <caption>What is refused</caption>
  * <tr><th>Limit</th><th>Why</th></tr>
- * <tr><td>256 levels of regions, types, attributes and locations within each other, aliases and shared entries of bytecode
- * unfolded</td><td>reading, printing, comparing and hashing recurse; this depth fits a stack of 512 KiB</td></tr>
+ * <tr><td>128 levels of regions, types, attributes and locations within each other, aliases and shared entries of bytecode
+ * unfolded</td><td>reading, printing, comparing and hashing recurse; this depth fits half of the stack that a thread has by default</td></tr>
  * <tr><td>1,048,576 parts and 64 more for each byte of input, where attributes and types that are used again count
  * each time</td><td>a few bytes can name something made of two of something made of two ...</td></tr>
  * <tr><td>counts and lengths in bytecode that the bytes left cannot hold; values of regions that no byte defines</td>

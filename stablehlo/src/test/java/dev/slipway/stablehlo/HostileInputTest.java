@@ -22,7 +22,7 @@ class HostileInputTest {
 
     private static final String SMALL = "func.func @f(%x: tensor<2xf32>) { return }";
 
-    private static final String TOO_DEEP = "nested deeper than 256 levels";
+    private static final String TOO_DEEP = "nested deeper than 128 levels";
 
     private static <T> T onASmallStack(Callable<T> work) throws Exception {
         FutureTask<T> task = new FutureTask<>(work);
@@ -73,8 +73,8 @@ class HostileInputTest {
     }
 
     @Test
-    void listsOf200LevelsAreReadAndUsedOnASmallStack() throws Exception {
-        String text = attribute("[".repeat(200) + "]".repeat(200));
+    void listsOf120LevelsAreReadAndUsedOnASmallStack() throws Exception {
+        String text = attribute("[".repeat(120) + "]".repeat(120));
         onASmallStack(() -> {
             use(Module.parse(text));
             return 0;
@@ -82,12 +82,12 @@ class HostileInputTest {
     }
 
     @Test
-    void regionsOf200LevelsAreReadAndUsedOnASmallStack() throws Exception {
+    void regionsOf120LevelsAreReadAndUsedOnASmallStack() throws Exception {
         String branch = "\"stablehlo.case\"(%i) ({\n";
         String text = "func.func @f(%i: tensor<i32>) {\n"
-                + branch.repeat(200)
+                + branch.repeat(120)
                 + "stablehlo.return\n"
-                + "}) : (tensor<i32>) -> ()\nstablehlo.return\n".repeat(199)
+                + "}) : (tensor<i32>) -> ()\nstablehlo.return\n".repeat(119)
                 + "}) : (tensor<i32>) -> ()\nreturn\n}";
         onASmallStack(() -> {
             use(Module.parse(text));

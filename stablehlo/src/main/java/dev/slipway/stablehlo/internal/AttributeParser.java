@@ -13,7 +13,6 @@ import dev.slipway.stablehlo.Location;
 import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
-import dev.slipway.stablehlo.TypeExtensions;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -264,17 +263,6 @@ final class AttributeParser {
         return new Type.Function(inputs, resultTypes());
     }
 
-    private void checkBounds(TensorType type, TypeExtensions extensions, int start) {
-        if (extensions.bounds().length() != type.rank()) {
-            throw in.errorAt("the number of bounds must be that of the dimensions, got " + type, start);
-        }
-        for (int d = 0; d < type.rank(); d++) {
-            if (!type.isDynamic(d) && extensions.bounds().get(d) != TensorType.DYNAMIC) {
-                throw in.errorAt("a static dimension cannot have a bound, got " + type, start);
-            }
-        }
-    }
-
     private Type tensor() {
         int start = in.at;
         in.expect('<');
@@ -289,8 +277,9 @@ final class AttributeParser {
         Attribute encoding = in.accept(',') ? attribute() : null;
         in.expect('>');
         TensorType type = new TensorType(element, shape, encoding);
-        if (encoding instanceof TypeExtensions extensions) {
-            checkBounds(type, extensions, start);
+        String problem = Types.boundsProblem(type);
+        if (!problem.isEmpty()) {
+            throw in.errorAt(problem, start);
         }
         return type;
     }
@@ -307,10 +296,11 @@ final class AttributeParser {
                 int start = in.at;
                 long size = 0;
                 while (Scanner.isDigit((byte) in.here())) {
-                    if (size > Long.MAX_VALUE / 10 - 1) {
+                    int digit = in.here() - '0';
+                    if (size > (Long.MAX_VALUE - digit) / 10) {
                         throw in.errorAt("the dimension does not fit 63 bits", start);
                     }
-                    size = size * 10 + (in.here() - '0');
+                    size = size * 10 + digit;
                     in.at++;
                 }
                 shape.add(size);
@@ -466,7 +456,7 @@ final class AttributeParser {
             int start, FloatType expressed, long min, long max, ImmutableDoubleArray scales, ImmutableLongArray zeros) {
         for (int i = 0; i < scales.length(); i++) {
             double narrowed = Floats.toDouble(Floats.fromDouble(scales.get(i), expressed), expressed);
-            if (scales.get(i) < Floats.toDouble(1, expressed) || Double.isInfinite(narrowed)) {
+            if (!(scales.get(i) >= Floats.toDouble(1, expressed)) || Double.isInfinite(narrowed)) {
                 throw in.errorAt("the scale " + scales.get(i) + " is out of range for " + expressed, start);
             }
             if (zeros.get(i) < min || zeros.get(i) > max) {
@@ -558,14 +548,10 @@ final class AttributeParser {
         return new Numeral(in.slice(start), floating, hex);
     }
 
-    /** A number in decimal digits. */
+    /** A number of double precision, as digits or as bits. */
     double real() {
         int start = in.at;
-        Numeral number = number();
-        if (number.isHex()) {
-            throw in.errorAt("expected a decimal number, got " + number.text(), start);
-        }
-        return number.toDouble();
+        return Double.longBitsToDouble(floatBits(number(), FloatType.F64, start));
     }
 
     private void digits() {

@@ -54,10 +54,10 @@ final class BuiltinCodec {
             case 7 -> Attribute.Unit.INSTANCE;
             case 8 -> {
                 Type type = reader.type(in);
-                if (!(type instanceof ElementType element) || width(type) > 64 || width(type) == 0) {
+                if (!(type instanceof Type.Index || type instanceof IntegerType) || width(type) > 64) {
                     throw in.error("an integer has the type " + type);
                 }
-                yield integer(in, element);
+                yield integer(in, (ElementType) type);
             }
             case 9 -> {
                 if (!(reader.type(in) instanceof FloatType type)) {
@@ -327,12 +327,21 @@ final class BuiltinCodec {
             case 14 -> {
                 Attribute encoding = reader.attribute(in);
                 ImmutableLongArray shape = shape(in);
-                yield new TensorType(element(in, reader), shape, encoding);
+                yield bounded(in, new TensorType(element(in, reader), shape, encoding));
             }
             case 15 -> new Type.Tuple(types(in, reader));
             case 18 -> new Type.UnrankedTensor(element(in, reader));
             default -> throw in.error("the builtin type with code " + code + " is not known");
         };
+    }
+
+    /** The type, whose bounds must be those of its dimensions. */
+    static TensorType bounded(ByteInput in, TensorType type) {
+        String problem = Types.boundsProblem(type);
+        if (!problem.isEmpty()) {
+            throw in.error(problem);
+        }
+        return type;
     }
 
     static ElementType element(ByteInput in, BytecodeReader reader) {

@@ -53,6 +53,7 @@ final class Checker {
     static List<? extends Type> check(Draft draft) {
         OpDefinition definition = draft.definition();
         if (!definition.isKnown()) {
+            Violation.check(!definition.name().startsWith("."), "has no dialect before the dot of its name");
             if (draft.results() == null) {
                 throw new Violation("is not in the op table, so the types of its results must be given");
             }

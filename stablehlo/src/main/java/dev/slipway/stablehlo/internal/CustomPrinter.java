@@ -146,6 +146,7 @@ final class CustomPrinter {
 
     private static boolean isFunction(Operation operation) {
         if (operation.regions().size() != 1
+                || !ModuleChecker.hasVisibility(operation)
                 || !(Attrs.readType(operation, "function_type") instanceof Type.Function type)) {
             return false;
         }

@@ -15,11 +15,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Checks a whole module: every operation, the visibility of values, symbols. */
 public final class ModuleChecker {
+    private static final Set<String> VISIBILITIES = Set.of("public", "private", "nested");
+
     private final List<Diagnostic> diagnostics = new ArrayList<>();
     /** The region that defines each value; values of regions that have ended are not visible any more. */
     private Map<Object, Scope> scopes = new HashMap<>();
@@ -67,6 +70,11 @@ public final class ModuleChecker {
                 && operation.attribute("function_type") instanceof Attribute.TypeRef(Type.Function type)) {
             signature(operation, type);
         }
+        if (operation.definition().has(Trait.SYMBOL) && !hasVisibility(operation)) {
+            report(
+                    operation,
+                    "sym_visibility must be public, private or nested, got " + operation.attribute("sym_visibility"));
+        }
         try {
             Checker.check(Draft.of(operation, symbols));
         } catch (Violation violation) {
@@ -96,6 +104,12 @@ public final class ModuleChecker {
                 }
             }
         }
+    }
+
+    /** Whether a symbol is visible in one of the three ways, or does not say how. */
+    static boolean hasVisibility(Operation operation) {
+        Attribute visibility = operation.attribute("sym_visibility");
+        return visibility == null || (visibility instanceof Attribute.Text(String word) && VISIBILITIES.contains(word));
     }
 
     private Map<String, Operation> symbolTable(Operation operation) {

@@ -8,7 +8,7 @@ package dev.slipway.stablehlo.internal;
  */
 final class Nesting {
     /** How deep regions, types and attributes may be nested. */
-    static final int MAX_DEPTH = 256;
+    static final int MAX_DEPTH = 128;
 
     // The most that was seen is 2.1 parts for each byte, in bytecode of JAX 0.10.2 with whole stack traces as
     // locations.

@@ -105,7 +105,8 @@ public final class Printer {
     }
 
     private void generic(Operation operation) {
-        out.append('"').append(operation.name()).append("\"(");
+        attributes.string(operation.name());
+        out.append('(');
         operands(operation.operands());
         out.append(')');
         OpDefinition definition = operation.definition();
@@ -204,10 +205,11 @@ public final class Printer {
         indent += 2;
         for (int b = 0; b < region.blocks().size(); b++) {
             Block block = region.blocks().get(b);
-            boolean header = entryArguments
-                    && (!block.arguments().isEmpty()
-                            || (options.generic() && block.operations().isEmpty()));
-            if (b > 0 || header) {
+            // Without its label, an empty block would be no block.
+            if (b > 0
+                    || (entryArguments
+                            && (!block.arguments().isEmpty()
+                                    || block.operations().isEmpty()))) {
                 out.append('\n').repeat(' ', indent - 2).append("^bb").append(b);
                 if (!block.arguments().isEmpty()) {
                     out.append('(');

@@ -66,6 +66,22 @@ final class Types {
         return true;
     }
 
+    /** What is wrong with the bounds of a type; empty where nothing is, or there are none. */
+    static String boundsProblem(TensorType type) {
+        if (!(type.encoding() instanceof TypeExtensions extensions)) {
+            return "";
+        }
+        if (extensions.bounds().length() != type.rank()) {
+            return "the number of bounds must be that of the dimensions, got " + type;
+        }
+        for (int d = 0; d < type.rank(); d++) {
+            if (!type.isDynamic(d) && extensions.bounds().get(d) != DYNAMIC) {
+                return "a static dimension cannot have a bound, got " + type;
+            }
+        }
+        return "";
+    }
+
     private static @Nullable TensorType shaped(Type type) {
         return type instanceof TensorType tensor ? tensor : type instanceof Type.Buffer buffer ? buffer.tensor() : null;
     }

@@ -232,7 +232,7 @@ final class VhloCodec {
             case 21 -> {
                 Attribute encoding = reader.attribute(in);
                 ImmutableLongArray shape = BuiltinCodec.shape(in);
-                yield new TensorType(BuiltinCodec.element(in, reader), shape, encoding);
+                yield BuiltinCodec.bounded(in, new TensorType(BuiltinCodec.element(in, reader), shape, encoding));
             }
             case 22 -> Type.Token.INSTANCE;
             case 23 -> new Type.Tuple(BuiltinCodec.types(in, reader));
