@@ -48,6 +48,15 @@ class VerifierTest {
     }
 
     @Test
+    void aModuleIsVisibleInOneOfTheThreeWays() {
+        assertThat(Verifier.diagnose(Module.parse("module @m attributes {sym_visibility = \"private\"} {}")))
+                .isEmpty();
+        assertThat(Verifier.diagnose(Module.parse("module @m attributes {sym_visibility = \"shy\"} {}")))
+                .extracting(Diagnostic::message)
+                .containsExactly("sym_visibility must be public, private or nested, got \"shy\"");
+    }
+
+    @Test
     void theBodyOfAFunctionTakesWhatItsTypeSays() {
         Module module = Module.parse("""
                 "func.func"() ({

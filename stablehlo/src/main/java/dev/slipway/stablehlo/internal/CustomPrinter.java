@@ -90,7 +90,8 @@ final class CustomPrinter {
                 operation.regions().size() == 2 && isLoopRegion(operation, 0) && isLoopRegion(operation, 1);
             case OpTable.BUILTIN_MODULE ->
                 hasBlock(operation, 0)
-                        && operation.region(0).block().arguments().isEmpty();
+                        && operation.region(0).block().arguments().isEmpty()
+                        && ModuleChecker.hasVisibility(operation);
             case OpTable.FUNC_FUNC -> isFunction(operation);
             case OpTable.CHLO_SCAN -> ScanForm.isPrintable(operation);
             case OpTable.STABLEHLO_SLICE -> {

@@ -70,7 +70,10 @@ public final class ModuleChecker {
                 && operation.attribute("function_type") instanceof Attribute.TypeRef(Type.Function type)) {
             signature(operation, type);
         }
-        if (operation.definition().has(Trait.SYMBOL) && !hasVisibility(operation)) {
+        // A module is a symbol where it has a name.
+        boolean symbol = operation.definition().has(Trait.SYMBOL)
+                || operation.definition().id() == OpTable.BUILTIN_MODULE;
+        if (symbol && !hasVisibility(operation)) {
             report(
                     operation,
                     "sym_visibility must be public, private or nested, got " + operation.attribute("sym_visibility"));
