@@ -289,6 +289,37 @@ public final class Plugin {
         return new TpuExecutables(this);
     }
 
+    /**
+     * Begins a record of what the plugin does, until it is stopped or closed.
+     *
+     * @throws UsageException.Unsupported if it has no profiler extension
+     * @throws StatusException if it cannot record now: some plugins have one record at a time
+     */
+    public Profiler startProfiler(Profiler.Options options) {
+        return Profiler.start(this, options);
+    }
+
+    /**
+     * Adds a pass to the plugin's compiler, for whatever is compiled until the registration is closed.
+     *
+     * @param name by which the plugin knows it, one for each pass
+     * @throws UsageException.Unsupported if it has no XLA transform extension
+     * @throws UsageException.BadArgument if the name is empty
+     */
+    public HloPass.Registration registerPass(String name, HloPass.Stage stage, HloPass pass) {
+        return HloPass.Registration.of(this, name, stage, pass);
+    }
+
+    /**
+     * How devices of several slices are called.
+     *
+     * @throws UsageException.Unsupported if it has no megascale extension
+     */
+    public MegascaleIds megascaleIds() {
+        api.extension(Extension.MEGASCALE);
+        return new MegascaleIds(this);
+    }
+
     /** An event that Java sets (since 0.89). */
     public Promise promise() {
         return Promise.create(this);

@@ -103,6 +103,16 @@ public final class PluginTopology implements AutoCloseable {
         return new TpuTopology(this);
     }
 
+    /**
+     * A machine of several slices like this one.
+     *
+     * @throws UsageException.Unsupported if the plugin lacks the megascale or the multi-slice extension
+     * @throws UsageException.BadArgument if there are to be none
+     */
+    public MultiSlice multiSlice(int slices) {
+        return MultiSlice.of(this, slices);
+    }
+
     /** The plugin that describes it. */
     public Plugin plugin() {
         return plugin;

@@ -14,6 +14,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -100,7 +101,7 @@ class HostCallbacksTest {
 
     @Test
     void theCpuCompilerRefusesAProgramThatSendsToTheHost() {
-        String program = """
+        assertRefused("send", """
                 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
                   %t = stablehlo.create_token : !stablehlo.token
                   %s = "stablehlo.send"(%x, %t) {
@@ -108,10 +109,30 @@ class HostCallbacksTest {
                   } : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
                   return %x : tensor<4xf32>
                 }
-                """;
-        try (Client client = TestPlugins.cpu().client()) {
-            assertThatThrownBy(() -> client.compile(Program.stablehlo(program), CompileOptions.defaults()))
-                    .isInstanceOf(StatusException.Unimplemented.class);
+                """);
+    }
+
+    @Test
+    void theCpuCompilerRefusesAProgramThatReceivesFromTheHost() {
+        assertRefused("recv", """
+                func.func @main() -> tensor<4xf32> {
+                  %t = stablehlo.create_token : !stablehlo.token
+                  %x:2 = "stablehlo.recv"(%t) {
+                    channel_handle = #stablehlo.channel_handle<handle = 2, type = 3>, is_host_transfer = true
+                  } : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+                  return %x#0 : tensor<4xf32>
+                }
+                """);
+    }
+
+    private static void assertRefused(String op, String program) {
+        for (PluginName name : List.of(PluginName.CPU, PluginName.CPU_0_106, PluginName.CPU_0_81)) {
+            try (Client client = TestPlugins.load(name).client()) {
+                assertThatThrownBy(() -> client.compile(Program.stablehlo(program), CompileOptions.defaults()))
+                        .as(name.text())
+                        .isInstanceOf(StatusException.Unimplemented.class)
+                        .hasMessageContaining("HLO opcode `" + op + "` is not supported by XLA:CPU");
+            }
         }
     }
 }

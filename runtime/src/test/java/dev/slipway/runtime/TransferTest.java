@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import net.jqwik.api.Example;
@@ -180,6 +182,75 @@ class TransferTest {
             transfer.send(0, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), 0, true)
                     .get(30, TimeUnit.SECONDS);
             assertThat(y.toHost(arena).toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2, 4, 6, 8);
+        }
+    }
+
+    @Example
+    void arraysGoInAndOutWhileAProgramRuns() throws Exception {
+        CountDownLatch running = new CountDownLatch(1);
+        CountDownLatch moved = new CountDownLatch(1);
+        TestPlugins.cpu().registerHandler("transfer_test_wait", "Host", call -> {
+            running.countDown();
+            assertThat(moved.await(30, TimeUnit.SECONDS)).isTrue();
+        });
+        String program = """
+                func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {
+                  %y = stablehlo.custom_call @transfer_test_wait(%x) {api_version = 4 : i32}
+                      : (tensor<1xf32>) -> tensor<1xf32>
+                  return %y : tensor<1xf32>
+                }
+                """;
+        // XLA runs a small program on the thread that starts it, unless its arguments are yet to come.
+        try (LoadedExecutable waits = client.compile(Program.stablehlo(program), CompileOptions.defaults());
+                HostTransfer transfer = client.transfer(
+                        List.of(TensorType.of(ElementType.F32, 1)),
+                        client.device(0).defaultMemory());
+                Buffer argument = transfer.buffer(0);
+                Buffer result = waits.execute(argument).getFirst();
+                Arena arena = Arena.ofShared()) {
+            CompletableFuture<?> sent = transfer.send(0, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1), 0, true);
+            assertThat(running.await(30, TimeUnit.SECONDS)).isTrue();
+            try (Buffer x = client.put(
+                    MemorySegment.ofArray(new float[] {1, 2}), TensorType.of(ElementType.F32, 2), client.device(0))) {
+                assertThat(x.toHost(arena).toArray(ValueLayout.JAVA_FLOAT)).containsExactly(1, 2);
+            }
+            assertThat(result.ready().isDone()).isFalse();
+            moved.countDown();
+            result.await();
+            sent.get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    @Example
+    void aWaitThatIsCancelledLeavesTheBufferAsItWas() throws Exception {
+        try (HostTransfer transfer = client.transfer(
+                        List.of(TensorType.of(ElementType.F32, 2)),
+                        client.device(0).defaultMemory());
+                Buffer x = transfer.buffer(0);
+                Arena arena = Arena.ofShared()) {
+            CompletableFuture<?> waiting = x.ready();
+            assertThat(waiting.cancel(true)).isTrue();
+            transfer.send(0, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), 0, true)
+                    .get(30, TimeUnit.SECONDS);
+            assertThat(x.toHost(arena).toArray(ValueLayout.JAVA_FLOAT)).containsExactly(1, 2);
+        }
+    }
+
+    @Example
+    void aLaunchThatWaitsForItsArgumentsCanBeCancelled() {
+        TensorType type = TensorType.of(ElementType.F32, 4);
+        try (LoadedExecutable twice = client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
+                HostTransfer transfer =
+                        client.transfer(List.of(type), client.device(0).defaultMemory());
+                Buffer x = transfer.buffer(0);
+                Buffer y = twice.execute(List.of(List.of(x)), ExecuteOptions.of(o -> o.launchId(77)))
+                        .getFirst()
+                        .getFirst()) {
+            assertThat(client.device(0).poison(77, 1, "given up")).isTrue();
+            assertThatThrownBy(y::await)
+                    .isInstanceOf(StatusException.Cancelled.class)
+                    .hasMessageContaining("given up");
+            transfer.fail(0, 1, "no more");
         }
     }
 

@@ -186,7 +186,8 @@ public final class Api {
             Native.callVoid(pointer(offset), args.address());
         }
 
-        private MemorySegment pointer(long offset) {
+        /** What stands at an offset: a function, or a table of some more. */
+        public MemorySegment pointer(long offset) {
             if (!has(offset)) {
                 throw missing("function " + (offset - PJRT_Extension_Base.SIZE) / Long.BYTES + " of the extension "
                         + extension);

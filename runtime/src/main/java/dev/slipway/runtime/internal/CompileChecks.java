@@ -4,6 +4,7 @@ package dev.slipway.runtime.internal;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.Executable;
+import dev.slipway.runtime.HloPass;
 import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.Program;
 import dev.slipway.runtime.SerializedExecutable;
@@ -11,6 +12,8 @@ import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.UsageException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** What a plugin compiles, and what it knows of it afterwards. */
 final class CompileChecks extends CheckGroup {
@@ -41,6 +44,23 @@ final class CompileChecks extends CheckGroup {
             try (Executable sum = topology().compile(Program.stablehlo(SUM_OF_TWO), options)) {
                 return expect(2, sum.numPartitions());
             }
+        });
+        checks.put("compile.pass_in_java", () -> {
+            AtomicInteger modules = new AtomicInteger();
+            try (HloPass.Registration _ = plugin.registerPass("a check", HloPass.Stage.AFTER_SCHEDULING, module -> {
+                nonEmpty(module.text());
+                modules.incrementAndGet();
+                return Optional.empty();
+            })) {
+                Program program = Program.stablehlo(DOUBLE);
+                if (target.machine().isEmpty()) {
+                    client().compile(program, CompileOptions.defaults()).close();
+                } else {
+                    topology().compile(program, CompileOptions.defaults()).close();
+                }
+            }
+            expect(true, modules.get() > 0);
+            return modules + " modules seen";
         });
         checks.put("compile.topology_then_load", () -> {
             try (Executable compiled =

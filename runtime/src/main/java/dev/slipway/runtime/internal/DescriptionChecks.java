@@ -5,9 +5,12 @@ import dev.slipway.runtime.DeviceDescription;
 import dev.slipway.runtime.ElementType;
 import dev.slipway.runtime.ExecuteContext;
 import dev.slipway.runtime.Extension;
+import dev.slipway.runtime.MegascaleIds;
 import dev.slipway.runtime.Memory;
+import dev.slipway.runtime.MultiSlice;
 import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.PluginTopology;
+import dev.slipway.runtime.Profiler;
 import dev.slipway.runtime.Promise;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
@@ -72,6 +75,19 @@ final class DescriptionChecks extends CheckGroup {
                 return "made and freed";
             }
         });
+        checks.put("plugin.profile", () -> {
+            try (Profiler profiler = plugin.startProfiler(Profiler.Options.DEFAULT)) {
+                Profiler.Profile profile = profiler.stop();
+                expect(List.of(), profile.errors());
+                return bytes(profile.xspace()) + " of "
+                        + profile.planes().stream().map(Profiler.Plane::name).toList();
+            }
+        });
+        checks.put("plugin.megascale_ids", () -> {
+            MegascaleIds.Place place = new MegascaleIds.Place(1, 2);
+            return expect(
+                    place, plugin.megascaleIds().place(plugin.megascaleIds().of(place)));
+        });
         for (Extension extension : Extension.values()) {
             if (extension == Extension.EXAMPLE || extension == Extension.UNKNOWN) {
                 continue;
@@ -113,6 +129,12 @@ final class DescriptionChecks extends CheckGroup {
                 throw new UsageException.Unsupported("the compiler has no phases");
             }
             return phases;
+        });
+        checks.put("topology.multi_slice", () -> {
+            try (MultiSlice two = topology().multiSlice(2)) {
+                expect(2, two.slices());
+                return two.devices() + ", " + bytes(two.serialize());
+            }
         });
         checks.put("topology.tpu_slice", () -> {
             TpuTopology slice = topology().tpu();

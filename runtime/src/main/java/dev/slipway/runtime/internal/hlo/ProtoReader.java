@@ -29,6 +29,24 @@ public final class ProtoReader {
         return of(ByteString.copyFrom(bytes));
     }
 
+    /**
+     * Where a message ends in bytes that may have a zero after it, which is no field: profilers of XLA's count one.
+     *
+     * @throws UsageException.BadArgument if the bytes are no proto
+     */
+    public static int end(byte[] bytes) {
+        CodedInputStream in = CodedInputStream.newInstance(bytes);
+        try {
+            while (!in.isAtEnd() && bytes[in.getTotalBytesRead()] != 0) {
+                in.skipField(in.readTag());
+            }
+            return in.getTotalBytesRead();
+        } catch (IOException e) {
+            throw new UsageException.BadArgument(
+                    "the " + bytes.length + " bytes are no serialized proto: " + e.getMessage());
+        }
+    }
+
     private static ProtoReader of(ByteString bytes) {
         try {
             return new ProtoReader(UnknownFieldSet.parseFrom(bytes));
@@ -60,6 +78,13 @@ public final class ProtoReader {
     public String text(int field) {
         List<ByteString> all = fields.getField(field).getLengthDelimitedList();
         return all.isEmpty() ? "" : all.getLast().toStringUtf8();
+    }
+
+    /** A repeated string. */
+    public List<String> texts(int field) {
+        return fields.getField(field).getLengthDelimitedList().stream()
+                .map(ByteString::toStringUtf8)
+                .toList();
     }
 
     /** Bytes, empty if they are not set. */
