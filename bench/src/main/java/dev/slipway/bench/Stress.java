@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -49,14 +50,43 @@ public final class Stress {
         this.out = out;
     }
 
-    /** {@code args}: rounds, threads, seconds. */
+    /**
+     * How long to wear it.
+     *
+     * @param rounds of creating a client, compiling, running and closing; 0 for none
+     * @param threads that then share one client
+     * @param minutes for which they do; 0 for none
+     */
+    record Options(int rounds, int threads, int minutes) {
+
+        /** Reads {@code --rounds}, {@code --threads} and {@code --minutes}, each with a number after it. */
+        static Options of(List<String> args) {
+            Map<String, Integer> numbers = new TreeMap<>(Map.of("--rounds", 10_000, "--threads", 16, "--minutes", 3));
+            for (int i = 0; i < args.size(); i += 2) {
+                if (!numbers.containsKey(args.get(i))
+                        || i + 1 == args.size()
+                        || !args.get(i + 1).matches("\\d{1,8}")) {
+                    throw new IllegalArgumentException("stress takes " + numbers.keySet()
+                            + ", each with a number after it, not " + args.subList(i, Math.min(i + 2, args.size())));
+                }
+                numbers.put(args.get(i), Integer.valueOf(args.get(i + 1)));
+            }
+            return new Options(
+                    numbers.getOrDefault("--rounds", 0),
+                    numbers.getOrDefault("--threads", 0),
+                    numbers.getOrDefault("--minutes", 0));
+        }
+    }
+
     static void main(List<String> args) throws InterruptedException {
-        int rounds = args.isEmpty() ? 10_000 : Integer.parseInt(args.getFirst());
-        int threads = args.size() < 2 ? 16 : Integer.parseInt(args.get(1));
-        int seconds = args.size() < 3 ? 180 : Integer.parseInt(args.get(2));
+        Options options = Options.of(args);
         Stress stress = new Stress(Plugins.ofUser().load("cpu", PackageStore.Progress.NONE), System.out);
-        stress.rounds(rounds);
-        stress.threads(threads, Duration.ofSeconds(seconds));
+        if (options.rounds() > 0) {
+            stress.rounds(options.rounds());
+        }
+        if (options.minutes() > 0) {
+            stress.threads(options.threads(), Duration.ofMinutes(options.minutes()));
+        }
     }
 
     private static Program add(int constant) {

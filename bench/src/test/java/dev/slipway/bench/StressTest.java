@@ -2,6 +2,7 @@
 package dev.slipway.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.slipway.runtime.PackageStore;
 import dev.slipway.runtime.Plugins;
@@ -9,6 +10,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The stress program at its smallest: the long runs are for a machine at night. */
@@ -25,6 +27,21 @@ class StressTest {
         // MiB.
         assertThat(stress.rounds(30)).isLessThan(64L << 20);
         assertThat(text.toString(StandardCharsets.UTF_8)).contains("30 rounds of create, compile, run, close");
+    }
+
+    @Test
+    void whatIsNotSaidIsAsDocumented() {
+        assertThat(Stress.Options.of(List.of("--minutes", "5"))).isEqualTo(new Stress.Options(10_000, 16, 5));
+    }
+
+    @Test
+    void anOptionThatThereIsNotOrWithoutANumberIsRefused() {
+        assertThatThrownBy(() -> Stress.Options.of(List.of("--hours", "1")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("--hours");
+        assertThatThrownBy(() -> Stress.Options.of(List.of("--minutes"))).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Stress.Options.of(List.of("--minutes", "few")))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

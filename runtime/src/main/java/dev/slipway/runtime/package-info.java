@@ -40,6 +40,8 @@
  *   <li>{@link dev.slipway.runtime.Program#text} shows what a compiler made, as XLA writes it; {@link dev.slipway.runtime.Layout} and
  *       {@link dev.slipway.runtime.Shape} say how arrays lie, asked for and found.
  *   <li>{@link dev.slipway.runtime.TpuTopology} and {@link dev.slipway.runtime.TpuExecutables} are what TPU plugins tell besides.
+ *   <li>{@link dev.slipway.runtime.Profiler} records what a plugin's compiler and devices do, {@link dev.slipway.runtime.HloPass} is a
+ *       pass of its compiler in Java, {@link dev.slipway.runtime.MultiSlice} several slices as one machine.
  *   <li>{@link dev.slipway.runtime.SerializedExecutable} keeps what was compiled, and refuses what was damaged or is foreign.
  *   <li>{@link dev.slipway.runtime.KeyValueStore} is how the processes of one job find each other.
  * </ul>
@@ -59,6 +61,8 @@
  * <tr><td>{@code Buffer.View}<td>its maker<td>it is closed
  * <tr><td>{@code Dispatch}<td>its maker<td>it is closed; the arguments it was given are in use until then
  * <tr><td>{@code HostTransfer}, {@code Promise}, {@code ExecuteContext}<td>its maker<td>it is closed
+ * <tr><td>{@code Profiler}, {@code MultiSlice}<td>its maker<td>it is closed
+ * <tr><td>{@code HloPass.Registration}<td>its maker<td>the process ends; it is not called for what is compiled after its close
  * <tr><td>handlers of custom calls and channels<td>nobody<td>the process ends
  * </table>
  *
