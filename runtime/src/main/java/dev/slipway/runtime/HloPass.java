@@ -31,7 +31,7 @@ public interface HloPass {
 
     /** Where among the compiler's own passes it runs. */
     enum Stage {
-        /** The instructions have no order yet. */
+        /** The instructions need no order yet (libtpu 0.0.52 gives them one before either stage). */
         BEFORE_SCHEDULING(PJRT_XlaTransform_PipelineStage.kPreScheduler),
         /** The instructions of the module stand in the order in which they will run, and are to do so after. */
         AFTER_SCHEDULING(PJRT_XlaTransform_PipelineStage.kPostScheduler);
