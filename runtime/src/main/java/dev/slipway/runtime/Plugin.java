@@ -4,10 +4,12 @@ package dev.slipway.runtime;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.FfiUpcall;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.abi.PJRT_Custom_Partitioner_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_FFI_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_FFI_Register_Handler_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Attributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Initialize_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Register_Batch_Partitionable_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import dev.slipway.topology.PluginSpec;
 import java.io.IOException;
@@ -276,6 +278,27 @@ public final class Plugin {
                     args, Native.bytes(arena, platformName).address());
             PJRT_FFI_Register_Handler_Args.platform_name_size(args, platformName.length);
             table.call(PJRT_FFI_Extension.register_handler, args);
+        }
+    }
+
+    /**
+     * Tells the plugin's partitioner that a custom call treats each index of its leading dimensions alone, so that it may be cut along
+     * them, for as long as the process lives (the custom partitioner extension). A call in a program says how many those are, in
+     * {@code mhlo.frontend_attributes = {num_batch_dims = "1"}}, and has {@code operand_layouts} and {@code result_layouts}.
+     * Registering a call again changes nothing.
+     *
+     * @param target the call's name in programs
+     * @throws UsageException.Unsupported if the plugin has no such extension, or an older one
+     */
+    public void registerBatchPartitionable(String target) {
+        byte[] name = target.getBytes(StandardCharsets.UTF_8);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment args = PJRT_Register_Batch_Partitionable_Args.in(arena);
+            PJRT_Register_Batch_Partitionable_Args.name(
+                    args, Native.bytes(arena, name).address());
+            PJRT_Register_Batch_Partitionable_Args.name_size(args, name.length);
+            api.extension(Extension.CUSTOM_PARTITIONER)
+                    .call(PJRT_Custom_Partitioner_Extension.register_batch_partitionable, args);
         }
     }
 

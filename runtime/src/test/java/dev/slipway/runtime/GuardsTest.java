@@ -234,6 +234,14 @@ class GuardsTest {
                     }
                 }),
                 row("an entry without a body", bad, () -> Program.stablehlo("func.func private @main()")),
+                row("a custom call of a batch without layouts", bad, () -> Program.stablehlo("""
+                        func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+                          %y = stablehlo.custom_call @rows(%x) {
+                            api_version = 4 : i32, mhlo.frontend_attributes = {num_batch_dims = "1"}
+                          } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+                          return %y : tensor<8x4xf32>
+                        }
+                        """)),
                 row("a function that calls itself", bad, () -> Program.stablehlo("""
                         func.func @main(%x: tensor<f32>) -> tensor<f32> {
                           %y = func.call @again(%x) : (tensor<f32>) -> tensor<f32>

@@ -24,6 +24,9 @@ public final class ProgramGuards {
     private static final Pattern FUNCTION = Pattern.compile("\\bfunc\\.func\\s+(public\\s+|private\\s+)?@([\\w.$-]+)");
     private static final Pattern CALL = Pattern.compile("\\bcall\\s+@([\\w.$-]+)");
 
+    /** A custom call up to the types of its results: names and attributes. */
+    private static final Pattern CUSTOM_CALL = Pattern.compile("\\bcustom_call\\b.*?->", Pattern.DOTALL);
+
     private ProgramGuards() {}
 
     /**
@@ -35,7 +38,22 @@ public final class ProgramGuards {
         if (text.indexOf('?') >= 0) {
             dimensions(text);
         }
+        if (text.contains("num_batch_dims")) {
+            batches(text);
+        }
         functions(text);
+    }
+
+    /** The partitioner of calls that are cut along their batches asks for the layouts, and aborts if there are none. */
+    private static void batches(String text) {
+        Matcher call = CUSTOM_CALL.matcher(text);
+        while (call.find()) {
+            if (call.group().contains("num_batch_dims") && !call.group().contains("operand_layouts")) {
+                throw new UsageException.BadArgument(
+                        "the program has a custom call with num_batch_dims and without layouts, at which plugins abort:"
+                                + " give it operand_layouts and result_layouts");
+            }
+        }
     }
 
     /**
