@@ -196,7 +196,7 @@ public final class DenseElements implements Attribute {
         long bits = bits(index, 0);
         if (type.element() instanceof IntegerType integer
                 && !integer.isUnsigned()
-                && integer.width() > 1
+                && !integer.equals(ElementType.I1)
                 && integer.width() < 64) {
             int shift = 64 - integer.width();
             return bits << shift >> shift;

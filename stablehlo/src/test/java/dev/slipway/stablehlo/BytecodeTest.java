@@ -8,6 +8,7 @@ import com.google.common.io.BaseEncoding;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Modules as bytes: plain, and for versions of StableHLO. */
 class BytecodeTest {
@@ -108,6 +109,21 @@ class BytecodeTest {
 
         assertThat(Structure.diff(module, throughArtifact(module, Module.VERSION)))
                 .isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "%0 = \"a.b\"() : () -> i32\n%1 = \"builtin.unrealized_conversion_cast\"(%0) : (i32) -> i32",
+                "\"a.b\"() {one = true, two = -1 : si1, three = 1 : ui1, all = array<i1: true, false>} : () -> ()"
+            })
+    void whatLooksLikeAnArtifactsOrABooleansStaysAsItIs(String operation) {
+        Module module = Module.parse(operation);
+
+        assertThat(Module.parse(module.toString()).toString()).isEqualTo(module.toString());
+        assertThat(Module.fromBytecode(module.toBytecode()).toString())
+                .isEqualTo(module.toString())
+                .contains(operation.contains("si1") ? "-1 : si1" : "unrealized_conversion_cast");
     }
 
     @Test

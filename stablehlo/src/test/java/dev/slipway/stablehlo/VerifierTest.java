@@ -57,6 +57,13 @@ class VerifierTest {
     }
 
     @Test
+    void programsHaveNoOperationsOfVhlo() {
+        assertThat(Verifier.diagnose(Module.parse("\"vhlo.add_v1\"() : () -> ()")))
+                .extracting(Diagnostic::message)
+                .containsExactly("VHLO is how portable artifacts spell StableHLO; programs have no operation of it");
+    }
+
+    @Test
     void theBodyOfAFunctionTakesWhatItsTypeSays() {
         Module module = Module.parse("""
                 "func.func"() ({

@@ -741,10 +741,10 @@ final class AttributeParser {
             throw in.errorAt("the integer " + text + " does not fit " + type, start);
         }
         long value = negative ? -magnitude : magnitude;
-        if (width < 64 && width > 1 && !unsigned) {
+        if (width < 64 && !unsigned && !type.equals(ElementType.I1)) {
             value = value << (64 - width) >> (64 - width);
         }
-        return width == 1 ? value & 1 : value;
+        return type.equals(ElementType.I1) ? value & 1 : value;
     }
 
     private Attribute denseArray() {

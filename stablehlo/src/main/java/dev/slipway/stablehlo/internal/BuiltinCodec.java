@@ -202,9 +202,8 @@ final class BuiltinCodec {
         if (!(type instanceof IntegerType) && !(type instanceof FloatType)) {
             throw in.error("an array has elements of type " + type);
         }
-        DenseElements elements = count == 1
-                ? DenseElements.ofBytes(TensorType.of((ElementType) type, 1), raw)
-                : DenseElements.ofBytes(TensorType.of((ElementType) type, count), raw);
+        DenseElements elements = DenseElements.ofBytes(
+                TensorType.of((ElementType) type, count), type.equals(ElementType.I1) ? booleans(raw) : raw);
         if (type instanceof IntegerType integer) {
             return new Attribute.IntArray(integer, ImmutableLongArray.copyOf(elements.toLongs()));
         }
@@ -266,11 +265,16 @@ final class BuiltinCodec {
             }
             return DenseElements.ofBytes(type, unpacked);
         }
+        return DenseElements.ofBytes(type, booleans(raw));
+    }
+
+    /** Each byte as 0 or 1. */
+    private static byte[] booleans(byte[] raw) {
         byte[] normal = raw.clone();
         for (int i = 0; i < normal.length; i++) {
             normal[i] = (byte) (normal[i] == 0 ? 0 : 1);
         }
-        return DenseElements.ofBytes(type, normal);
+        return normal;
     }
 
     /** The bytes of a constant, with booleans packed. */

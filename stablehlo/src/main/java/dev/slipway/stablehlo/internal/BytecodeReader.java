@@ -46,6 +46,7 @@ public final class BytecodeReader {
     private final IdentityHashMap<Attribute.Dictionary, Map<String, Object>> objectsByDictionary =
             new IdentityHashMap<>();
     private final byte[] data;
+    private final boolean artifact;
     private List<@Nullable Value> values = new ArrayList<>();
     private final Nesting nesting;
     private int reserved;
@@ -76,9 +77,10 @@ public final class BytecodeReader {
         }
     }
 
-    private BytecodeReader(int version, byte[] data) {
+    private BytecodeReader(int version, byte[] data, boolean artifact) {
         this.version = version;
         this.data = data;
+        this.artifact = artifact;
         this.nesting = new Nesting(data.length);
     }
 
@@ -104,7 +106,7 @@ public final class BytecodeReader {
             throw new BytecodeException("the artifact was written for StableHLO " + artifact + "; versions up to "
                     + Version.CURRENT + " are understood");
         }
-        BytecodeReader reader = new BytecodeReader((int) version, bytes);
+        BytecodeReader reader = new BytecodeReader((int) version, bytes, artifact != null);
         try {
             reader.readSections(in);
             return reader.readIr();
@@ -471,7 +473,9 @@ public final class BytecodeReader {
         }
         Operation operation = make(in, name, parent, operands, attrs, regions, results, location);
         List<? extends Value> defined = operation.results();
-        boolean isCast = operation.is("builtin.unrealized_conversion_cast")
+        // In an artifact, between the versioned and the plain form of a type.
+        boolean isCast = artifact
+                && operation.is("builtin.unrealized_conversion_cast")
                 && types(operation.operands()).equals(types(operation.results()));
         if (isCast) {
             defined = operands;

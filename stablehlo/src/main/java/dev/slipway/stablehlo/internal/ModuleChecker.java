@@ -70,6 +70,9 @@ public final class ModuleChecker {
                 && operation.attribute("function_type") instanceof Attribute.TypeRef(Type.Function type)) {
             signature(operation, type);
         }
+        if (operation.name().startsWith("vhlo.")) {
+            report(operation, "VHLO is how portable artifacts spell StableHLO; programs have no operation of it");
+        }
         // A module is a symbol where it has a name.
         boolean symbol = operation.definition().has(Trait.SYMBOL)
                 || operation.definition().id() == OpTable.BUILTIN_MODULE;
