@@ -316,7 +316,7 @@ public final class Plugin {
      * Begins a record of what the plugin does, until it is stopped or closed.
      *
      * @throws UsageException.Unsupported if it has no profiler extension
-     * @throws StatusException if it cannot record now: some plugins have one record at a time
+     * @throws StatusException if it cannot record now: {@link StatusException.Unavailable} from libtpu, which has one record at a time
      */
     public Profiler startProfiler(Profiler.Options options) {
         return Profiler.start(this, options);

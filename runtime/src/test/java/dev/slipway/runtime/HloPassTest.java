@@ -99,6 +99,23 @@ class HloPassTest {
     }
 
     @Test
+    void aProgramThatIsNoHloModuleIsTheErrorOfTheCompilation() {
+        assertRefused(Program.stablehlo(LARGER), "the format 'mlir'");
+        assertRefused(Program.of("hlo", new byte[] {7, 7, 7}), "");
+    }
+
+    private static void assertRefused(Program given, String message) {
+        Plugin cpu = TestPlugins.cpu();
+        try (HloPass.Registration _ =
+                        cpu.registerPass("odd", HloPass.Stage.BEFORE_SCHEDULING, module -> Optional.of(given));
+                Client client = cpu.client()) {
+            assertThatThrownBy(() -> client.compile(Program.stablehlo(LARGER), CompileOptions.defaults()))
+                    .isInstanceOf(StatusException.class)
+                    .hasMessageContaining(message);
+        }
+    }
+
+    @Test
     void aPassThatWasTakenAwaySeesNothingMore() {
         Plugin cpu = TestPlugins.cpu();
         List<Program> seen = new ArrayList<>();

@@ -67,6 +67,16 @@ class ProfilerTest {
     }
 
     @Test
+    void aSecondRecordIsRefusedAndTheFirstGoesOn() {
+        Plugin tpu = TestPlugins.tpu();
+        try (Profiler first = tpu.startProfiler(Profiler.Options.DEFAULT)) {
+            assertThatThrownBy(() -> tpu.startProfiler(Profiler.Options.DEFAULT))
+                    .isInstanceOf(StatusException.Unavailable.class);
+            assertThat(first.stop().planes()).isNotEmpty();
+        }
+    }
+
+    @Test
     void aLevelBelowNothingIsRefused() {
         assertThatThrownBy(() -> new Profiler.Options(-1, 0, false)).isInstanceOf(UsageException.BadArgument.class);
     }

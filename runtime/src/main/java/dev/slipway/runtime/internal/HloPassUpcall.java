@@ -4,6 +4,7 @@ package dev.slipway.runtime.internal;
 import dev.slipway.runtime.HloPass;
 import dev.slipway.runtime.Program;
 import dev.slipway.runtime.StatusException;
+import dev.slipway.runtime.UsageException;
 import dev.slipway.runtime.internal.abi.PJRT_XlaTransform_Args;
 import dev.slipway.runtime.internal.abi.PJRT_XlaTransform_Callbacks;
 import dev.slipway.runtime.internal.abi.PJRT_XlaTransform_string;
@@ -65,6 +66,10 @@ public final class HloPassUpcall {
             Optional<Program> changed = pass.run(Program.of(
                     "hlo", Native.bytes(PJRT_XlaTransform_string.data(module), PJRT_XlaTransform_string.size(module))));
             if (changed.isPresent()) {
+                if (!changed.get().format().equals("hlo")) {
+                    throw new UsageException.BadArgument("the pass gave back a program in the format '"
+                            + changed.get().format() + "': a module in the format 'hlo' is needed");
+                }
                 hand(args, changed.get().code(), PJRT_XlaTransform_Args.transformed_hlo_module(args));
             }
             PJRT_XlaTransform_Args.changed(args, changed.isPresent());
