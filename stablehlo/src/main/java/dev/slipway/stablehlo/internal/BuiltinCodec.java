@@ -52,13 +52,7 @@ final class BuiltinCodec {
             }
             case 6 -> new Attribute.TypeRef(reader.type(in));
             case 7 -> Attribute.Unit.INSTANCE;
-            case 8 -> {
-                Type type = reader.type(in);
-                if (!(type instanceof Type.Index || type instanceof IntegerType) || width(type) > 64) {
-                    throw in.error("an integer has the type " + type);
-                }
-                yield integer(in, (ElementType) type);
-            }
+            case 8 -> integer(in, reader.type(in));
             case 9 -> {
                 if (!(reader.type(in) instanceof FloatType type)) {
                     throw in.error("a number has no floating-point type");
@@ -167,14 +161,19 @@ final class BuiltinCodec {
         return entries;
     }
 
-    static Attribute.Int integer(ByteInput in, ElementType type) {
+    /** An integer, whose type came before it. */
+    static Attribute.Int integer(ByteInput in, Type type) {
+        if (!(type instanceof ElementType element && (type instanceof Type.Index || type instanceof IntegerType))
+                || width(type) > 64) {
+            throw in.error("an integer has the type " + type);
+        }
         long bits = knownWidth(in, width(type));
         if (type instanceof IntegerType integer && !integer.isUnsigned() && integer.width() < 64) {
             bits = bits << (64 - integer.width()) >> (64 - integer.width());
         } else if (type instanceof IntegerType integer && integer.width() < 64) {
             bits &= (1L << integer.width()) - 1;
         }
-        return new Attribute.Int(bits, type);
+        return new Attribute.Int(bits, element);
     }
 
     /** The bits of an integer or float whose width is known: one byte, or a signed integer. */

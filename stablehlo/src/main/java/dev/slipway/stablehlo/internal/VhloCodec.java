@@ -104,13 +104,7 @@ final class VhloCodec {
                 }
                 yield new Attribute.Real(BuiltinCodec.knownWidth(in, type.width()), type);
             }
-            case 9 -> {
-                Type type = reader.type(in);
-                if (!(type instanceof ElementType element) || BuiltinCodec.width(type) == 0) {
-                    throw in.error("an integer has the type " + type);
-                }
-                yield BuiltinCodec.integer(in, element);
-            }
+            case 9 -> BuiltinCodec.integer(in, reader.type(in));
             case 10 -> {
                 ImmutableLongArray output = BuiltinCodec.shape(in);
                 long operand = in.signedVarint();
