@@ -92,6 +92,8 @@ final class CustomPrinter {
                 hasBlock(operation, 0)
                         && operation.region(0).block().arguments().isEmpty()
                         && ModuleChecker.hasVisibility(operation);
+            case OpTable.BUILTIN_UNREALIZED_CONVERSION_CAST ->
+                !operation.results().isEmpty();
             case OpTable.FUNC_FUNC -> isFunction(operation);
             case OpTable.CHLO_SCAN -> ScanForm.isPrintable(operation);
             case OpTable.STABLEHLO_SLICE -> {
