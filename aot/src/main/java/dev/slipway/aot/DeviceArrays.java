@@ -3,7 +3,6 @@ package dev.slipway.aot;
 
 import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
-import dev.slipway.mesh.NamedSharding;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.Device;
@@ -52,11 +51,7 @@ final class DeviceArrays {
     MemorySegment gather(TensorSpec spec, List<Buffer> buffers, Arena arena) {
         TensorType whole = type(spec);
         MemorySegment data = arena.allocate(whole.hostBytes(), 64);
-        if (NamedSharding.of(mesh, spec.partition()).isFullyReplicated()) {
-            buffers.getFirst().toHost(data);
-        } else {
-            ShardedArrays.gather(buffers, whole, sharding(spec), data);
-        }
+        ShardedArrays.gather(buffers, whole, sharding(spec), data);
         return data;
     }
 

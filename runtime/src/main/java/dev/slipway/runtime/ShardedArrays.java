@@ -138,13 +138,19 @@ public final class ShardedArrays {
             throw new UsageException.BadArgument("gathering " + type + " needs " + sharding.devices() + " parts and "
                     + type.hostBytes() + " bytes, not " + shards.size() + " and " + data.byteSize());
         }
+        for (int i = 0; i < shards.size(); i++) {
+            if (!shards.get(i).type().equals(shard)) {
+                throw new UsageException.BadArgument(
+                        "part " + i + " is " + shards.get(i).type() + ", and " + shard + " was expected");
+            }
+        }
+        if (shard.equals(type)) {
+            shards.getFirst().toHost(data);
+            return;
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment part = arena.allocate(Math.max(1, shard.hostBytes()), 64);
             for (int i = 0; i < shards.size(); i++) {
-                if (!shards.get(i).type().equals(shard)) {
-                    throw new UsageException.BadArgument(
-                            "part " + i + " is " + shards.get(i).type() + ", and " + shard + " was expected");
-                }
                 shards.get(i).toHost(part);
                 copy(data, part, type, shard, sharding.position(i), false);
             }
