@@ -7,7 +7,6 @@ import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ChipBounds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ChipCoordAndIdxForLogiDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ChipCount_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ChipIdFromCoord_Args;
-import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ChipsPerProcessBounds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_GetRoutingStrategy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_IsReachableOverLimitedIci_Args;
@@ -15,7 +14,6 @@ import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_LogiDeviceIdFromChipCoo
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_LogiDeviceIdsOnProcess_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcIdAndIdxOnProcForChip_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcIdAndIdxOnProcForLogiDevice_Args;
-import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcessBounds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcessCoordFromId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcessIds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_Subslice_Args;
@@ -123,43 +121,33 @@ public final class TpuTopology {
         return (count(PJRT_TpuTopology_Extension.has_limited_ici_connectivity) & 0xff) != 0;
     }
 
-    /** Chips along each axis. */
-    public List<Integer> chipBounds() {
+    /** A function with arguments {@code {size, topology, most, int32*, number}}. */
+    private List<Integer> bounds(long function) {
         return ask((table, scratch, address) -> {
+            // All such structs are alike; this one is the first of them.
             MemorySegment bounds = ints(scratch, MAX_DIMENSIONS);
             MemorySegment args = PJRT_TpuTopology_ChipBounds_Args.in(scratch);
             PJRT_TpuTopology_ChipBounds_Args.topology(args, address);
             PJRT_TpuTopology_ChipBounds_Args.chip_bounds_max_dims(args, MAX_DIMENSIONS);
             PJRT_TpuTopology_ChipBounds_Args.chip_bounds(args, bounds.address());
-            table.call(PJRT_TpuTopology_Extension.chip_bounds, args);
+            table.call(function, args);
             return list(bounds, PJRT_TpuTopology_ChipBounds_Args.chip_bounds_num_dims(args));
         });
     }
 
+    /** Chips along each axis. */
+    public List<Integer> chipBounds() {
+        return bounds(PJRT_TpuTopology_Extension.chip_bounds);
+    }
+
     /** Chips of one process along each axis. */
     public List<Integer> chipsPerProcessBounds() {
-        return ask((table, scratch, address) -> {
-            MemorySegment bounds = ints(scratch, MAX_DIMENSIONS);
-            MemorySegment args = PJRT_TpuTopology_ChipsPerProcessBounds_Args.in(scratch);
-            PJRT_TpuTopology_ChipsPerProcessBounds_Args.topology(args, address);
-            PJRT_TpuTopology_ChipsPerProcessBounds_Args.chip_per_process_bounds_max_dims(args, MAX_DIMENSIONS);
-            PJRT_TpuTopology_ChipsPerProcessBounds_Args.chip_per_process_bounds(args, bounds.address());
-            table.call(PJRT_TpuTopology_Extension.chips_per_process_bounds, args);
-            return list(bounds, PJRT_TpuTopology_ChipsPerProcessBounds_Args.chip_per_process_bounds_num_dims(args));
-        });
+        return bounds(PJRT_TpuTopology_Extension.chips_per_process_bounds);
     }
 
     /** Processes along each axis. */
     public List<Integer> processBounds() {
-        return ask((table, scratch, address) -> {
-            MemorySegment bounds = ints(scratch, MAX_DIMENSIONS);
-            MemorySegment args = PJRT_TpuTopology_ProcessBounds_Args.in(scratch);
-            PJRT_TpuTopology_ProcessBounds_Args.topology(args, address);
-            PJRT_TpuTopology_ProcessBounds_Args.process_bounds_max_dims(args, MAX_DIMENSIONS);
-            PJRT_TpuTopology_ProcessBounds_Args.process_bounds(args, bounds.address());
-            table.call(PJRT_TpuTopology_Extension.process_bounds, args);
-            return list(bounds, PJRT_TpuTopology_ProcessBounds_Args.process_bounds_num_dims(args));
-        });
+        return bounds(PJRT_TpuTopology_Extension.process_bounds);
     }
 
     /** The numbers of the processes. */
