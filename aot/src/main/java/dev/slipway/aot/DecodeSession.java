@@ -126,9 +126,7 @@ public final class DecodeSession implements AutoCloseable {
      */
     public Map<String, HostArray> sampleDecode(
             int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
-        Map<String, HostArray> inputs = new HashMap<>();
-        inputs.put(KEY, HostArray.of(key, key.length));
-        inputs.put(PREFIX, prefix(prompts, width));
+        Map<String, HostArray> inputs = prompt(prompts, width, key);
         controls.forEach((control, array) -> inputs.put(control.path(), array));
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
         try (LoadedProgram program = compile(runner.lower(mesh, form, AotCompiler.SAMPLE_DECODE, batch))) {
@@ -147,9 +145,7 @@ public final class DecodeSession implements AutoCloseable {
      */
     public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
-        Map<String, HostArray> prompt = new HashMap<>();
-        prompt.put(KEY, HostArray.of(key, key.length));
-        prompt.put(PREFIX, prefix(prompts, width));
+        Map<String, HostArray> prompt = prompt(prompts, width, key);
         Map<String, HostArray> kept = new HashMap<>();
         for (Control control : runner.options().controls()) {
             HostArray given = controls.get(control);
@@ -190,6 +186,14 @@ public final class DecodeSession implements AutoCloseable {
             step.close();
             throw e;
         }
+    }
+
+    /** What all programs that read prompts take beside controls. */
+    private Map<String, HostArray> prompt(int[][] prompts, int width, int[] key) {
+        Map<String, HostArray> inputs = new HashMap<>();
+        inputs.put(KEY, HostArray.of(key, key.length));
+        inputs.put(PREFIX, prefix(prompts, width));
+        return inputs;
     }
 
     private HostArray prefix(int[][] prompts, int width) {

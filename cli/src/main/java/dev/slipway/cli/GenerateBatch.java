@@ -67,7 +67,7 @@ final class GenerateBatch {
                 case Method.Beam beam ->
                     new Group(
                             null,
-                            beam.options().withPenalty(BeamSearch.axlearn().penalty()),
+                            beam.options().withPenalty(BeamSearch.BrevityPenalty.NONE),
                             one.rows(),
                             one.width(),
                             List.of(index));

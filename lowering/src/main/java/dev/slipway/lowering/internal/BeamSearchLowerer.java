@@ -129,13 +129,7 @@ public final class BeamSearchLowerer {
                     },
                     (c, it) -> {
                         Value step = it.get(0);
-                        Value parents = c.b().reshape(
-                                        c.add(
-                                                it.get(6),
-                                                c.b().multiply(
-                                                                c.iota(ElementType.I32, 0, perBeam),
-                                                                c.int32(beams, perBeam))),
-                                        batch * beams);
+                        Value parents = ofAllRows(c, it.get(6), beams);
                         List<Value> cache = it.subList(fixed, it.size()).stream()
                                 .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
                                 .toList();
@@ -282,12 +276,16 @@ public final class BeamSearchLowerer {
             return o.b().select(here, tokens, sequences);
         }
 
+        /** Which of all rows' beams, {@code i32[batch * beams]}, for some of each row's {@code from}. */
+        private Value ofAllRows(Ops o, Value which, long from) {
+            Value first = o.b().multiply(o.iota(ElementType.I32, 0, perBeam), o.int32(from, perBeam));
+            return o.b().reshape(o.add(which, first), batch * beams);
+        }
+
         /** The sequences of some beams {@code i32[batch, beams]} of each row. */
         private Value gather(Ops o, Value sequences, Value which) {
             long from = o.size(sequences, 1);
-            Value flat = o.b().reshape(
-                            o.add(which, o.b().multiply(o.iota(ElementType.I32, 0, perBeam), o.int32(from, perBeam))),
-                            batch * beams);
+            Value flat = ofAllRows(o, which, from);
             Value all = o.b().reshape(sequences, batch * from, columns);
             return o.b().reshape(o.take(all, 0, flat), sequenceShape);
         }
