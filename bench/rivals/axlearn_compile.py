@@ -30,7 +30,7 @@ from axlearn.common.config import get_named_trainer_config
 from axlearn.experiments.text.gpt import fuji
 from jax.sharding import PartitionSpec as P
 
-from models import AXES, BATCH, LENGTH, MODELS, TARGETS
+from models import AXES, BATCH, LENGTH, MODELS, TARGETS, counts
 
 imported = time.perf_counter()
 
@@ -91,9 +91,6 @@ def main():
     compiled = aot_compilation.compile_inference_programs(
         runner, input_batch_spec=spec, topology=target.axlearn, topology_num_slices=target.slices)["sample_decode"]
     ended = time.perf_counter()
-    memory = compiled.memory_analysis()
-    cost = compiled.cost_analysis() or {}
-    cost = cost[0] if isinstance(cost, list) else cost
     print(json.dumps({
         "before_s": configured - started,
         "import_s": imported - started,
@@ -104,8 +101,7 @@ def main():
         "compile_s": times["compile_s"],
         "compile_cpu_s": times["compile_cpu_s"],
         "call_s": ended - begun,
-        "temp_bytes": memory.temp_size_in_bytes,
-        "flops": cost.get("flops"),
+        **counts(compiled),
         "versions": {"jax": jax.__version__, "python": sys.version.split()[0]},
     }))
 

@@ -28,7 +28,7 @@ from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 import jax_decoder
-from models import AXES, BATCH, LENGTH, MODELS, TARGETS
+from models import AXES, BATCH, LENGTH, MODELS, TARGETS, counts
 
 imported = time.perf_counter()
 
@@ -81,9 +81,6 @@ def main():
     compiled = lowered.compile()
     compile_s, compile_cpu_s = time.perf_counter() - before, cpu() - used
     text = lowered.as_text()
-    memory = compiled.memory_analysis()
-    cost = compiled.cost_analysis() or {}
-    cost = cost[0] if isinstance(cost, list) else cost
     print(json.dumps({
         "before_s": located - started,
         "import_s": imported - started,
@@ -96,8 +93,7 @@ def main():
         "compile_cpu_s": compile_cpu_s,
         "module_bytes": len(text),
         "module_ops": text.count(" = "),
-        "temp_bytes": memory.temp_size_in_bytes,
-        "flops": cost.get("flops"),
+        **counts(compiled),
         "versions": {"jax": jax.__version__, "python": sys.version.split()[0]},
     }))
 

@@ -48,3 +48,10 @@ TARGETS = {
 AXES = ("pipeline", "data", "expert", "fsdp", "seq", "model")
 BATCH = 16  # rows a slice
 LENGTH = 64  # width of prompts and of rows
+
+
+def counts(compiled):
+    """What XLA counts of a program that JAX compiled."""
+    cost = compiled.cost_analysis() or {}
+    cost = cost[0] if isinstance(cost, list) else cost
+    return {"temp_bytes": compiled.memory_analysis().temp_size_in_bytes, "flops": cost.get("flops")}

@@ -26,6 +26,7 @@ final class Smoke {
                         .param("machine", "v5p-128")
                         .param("target", "cpu", "v5e-16")
                         .param("ops", "100")
+                        .param("program", "tiny-llama SCANNED", "tiny-llama UNROLLED", "100")
                         .param("batch", "1")
                         .shouldFailOnError(true)
                         .verbosity(VerboseMode.SILENT)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.bench;
 
+import com.google.common.base.Splitter;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.lowering.Form;
 import dev.slipway.stablehlo.ComparisonDirection;
@@ -11,6 +12,7 @@ import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import dev.slipway.stablehlo.Verifier;
 import dev.slipway.topology.Topology;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -38,63 +40,56 @@ public class StablehloBenchmark {
     // With the two operations of the reducer's region and its initial value.
     private static final int OPS_OF_A_LAYER = 12;
 
-    /** A decode program, as a module and as text. */
-    @State(Scope.Benchmark)
-    public static class Decode {
-        /** Whose program. */
-        @Param({"smollm2-135m", "llama-3-8b"})
-        public String model = "smollm2-135m";
-
-        /** Hundreds of operations, or thousands. */
-        @Param({"SCANNED", "UNROLLED"})
-        public Form.Layers layers = Form.Layers.SCANNED;
-
-        private Module module = chain(1);
-        private String text = "";
-        private byte[] bytecode = new byte[0];
-
-        /** Lowers and prints it. */
-        @Setup
-        public void lower() {
-            Topology machine = Cases.machine("v5e-16");
-            module = AotCompiler.lower(
-                            Cases.runner(Cases.model(model), machine).withForm(Cases.form(machine, layers)),
-                            Cases.batch(machine),
-                            machine,
-                            AotCompiler.SAMPLE_DECODE)
-                    .program()
-                    .module();
-            text = module.toString();
-            bytecode = module.toBytecode();
-        }
-    }
-
-    /** How long a chain. */
-    @State(Scope.Benchmark)
-    public static class Chain {
-        /** Operations in it. */
-        @Param({"100", "1000", "10000"})
-        public int ops = 100;
-    }
-
-    /** A program of operations of many kinds, as a module, as text and as bytecode. */
+    /** A program, as a module, as text and as bytecode. */
     @State(Scope.Benchmark)
     public static class Program {
-        /** Operations in it; 130,000 make a text of 10 MB. */
-        @Param({"10000", "130000"})
-        public int ops = 10_000;
+        /**
+         * A decode program with its layers scanned or unrolled, hundreds of operations or thousands; or how many operations of
+         * many kinds: 130,000 make a text of 10 MB.
+         */
+        @Param({
+            "smollm2-135m SCANNED",
+            "smollm2-135m UNROLLED",
+            "llama-3-8b SCANNED",
+            "llama-3-8b UNROLLED",
+            "10000",
+            "130000"
+        })
+        public String program = "smollm2-135m SCANNED";
 
         private Module module = chain(1);
         private String text = "";
         private byte[] bytecode = new byte[0];
 
-        /** Builds it. */
+        /** Makes it. */
         @Setup
-        public void build() {
-            module = program(ops);
+        public void make() {
+            List<String> words = Splitter.on(' ').splitToList(program);
+            module = words.size() == 1
+                    ? program(Integer.parseInt(program))
+                    : decode(words.get(0), Form.Layers.valueOf(words.get(1)));
             text = module.toString();
             bytecode = module.toBytecode();
         }
+    }
+
+    private static Module decode(String model, Form.Layers layers) {
+        Topology machine = Cases.machine("v5e-16");
+        return AotCompiler.lower(
+                        Cases.runner(Cases.model(model), machine).withForm(Cases.form(machine, layers)),
+                        Cases.batch(machine),
+                        machine,
+                        AotCompiler.SAMPLE_DECODE)
+                .program()
+                .module();
+    }
+
+    /** How much to build. */
+    @State(Scope.Benchmark)
+    public static class Chain {
+        /** Operations. */
+        @Param({"100", "1000", "10000"})
+        public int ops = 100;
     }
 
     /** A module of one function: layers of products, constants, reductions with a region, comparisons and so on. */
@@ -136,69 +131,38 @@ public class StablehloBenchmark {
 
     /** Builds operations of many kinds. */
     @Benchmark
-    public Module buildProgram(Program program) {
-        return program(program.ops);
-    }
-
-    /** Operations of many kinds to text. */
-    @Benchmark
-    public String printProgram(Program program) {
-        return program.module.toString();
-    }
-
-    /** Text to operations of many kinds. */
-    @Benchmark
-    public Module parseProgram(Program program) {
-        return Module.parse(program.text);
-    }
-
-    /** Operations of many kinds held to all rules. */
-    @Benchmark
-    public Module verifyProgram(Program program) {
-        Verifier.verify(program.module);
-        return program.module;
-    }
-
-    /** Operations of many kinds to MLIR's bytecode. */
-    @Benchmark
-    public byte[] writeProgram(Program program) {
-        return program.module.toBytecode();
-    }
-
-    /** Bytecode to operations of many kinds. */
-    @Benchmark
-    public Module readProgram(Program program) {
-        return Module.fromBytecode(program.bytecode);
+    public Module buildProgram(Chain chain) {
+        return program(chain.ops);
     }
 
     /** A module to text. */
     @Benchmark
-    public String print(Decode decode) {
-        return decode.module.toString();
+    public String print(Program program) {
+        return program.module.toString();
     }
 
     /** Text to a module. */
     @Benchmark
-    public Module parse(Decode decode) {
-        return Module.parse(decode.text);
+    public Module parse(Program program) {
+        return Module.parse(program.text);
     }
 
     /** A module to MLIR's bytecode. */
     @Benchmark
-    public byte[] writeBytecode(Decode decode) {
-        return decode.module.toBytecode();
+    public byte[] writeBytecode(Program program) {
+        return program.module.toBytecode();
     }
 
     /** Bytecode to a module. */
     @Benchmark
-    public Module readBytecode(Decode decode) {
-        return Module.fromBytecode(decode.bytecode);
+    public Module readBytecode(Program program) {
+        return Module.fromBytecode(program.bytecode);
     }
 
     /** A module held to all rules. */
     @Benchmark
-    public Module verify(Decode decode) {
-        Verifier.verify(decode.module);
-        return decode.module;
+    public Module verify(Program program) {
+        Verifier.verify(program.module);
+        return program.module;
     }
 }
