@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -62,6 +61,10 @@ class ManualsTest {
                     """.formatted(module, elementType, code)
                     .replaceAll("(?m)^import dev.slipway.%s\\b.*\\R".formatted(module), "");
         }
+
+        void compileTo(Path classes) {
+            new JavaSource("Snippet", source()).compileTo(classes);
+        }
     }
 
     static Stream<Snippet> snippets() throws IOException {
@@ -77,14 +80,14 @@ class ManualsTest {
     @ParameterizedTest
     @MethodSource("snippets")
     void everySnippetCompiles(Snippet snippet) throws Exception {
-        assertThat(compile(snippet)).isZero();
+        snippet.compileTo(folder);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"topology", "mesh"})
     void whatTheSnippetsClaimHolds(String module) throws Exception {
         for (Snippet snippet : Snippet.of(module).toList()) {
-            assertThat(compile(snippet)).isZero();
+            snippet.compileTo(folder);
             try (URLClassLoader loader =
                     new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
                 loader.loadClass("dev.slipway." + module + ".Snippet")
@@ -92,20 +95,5 @@ class ManualsTest {
                         .invoke(null, (Object) new String[0]);
             }
         }
-    }
-
-    private int compile(Snippet snippet) throws IOException {
-        Path source = Files.writeString(folder.resolve("Snippet.java"), snippet.source());
-        return ToolProvider.getSystemJavaCompiler()
-                .run(
-                        null,
-                        null,
-                        null,
-                        "-proc:none",
-                        "-cp",
-                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                        "-d",
-                        folder.toString(),
-                        source.toString());
     }
 }

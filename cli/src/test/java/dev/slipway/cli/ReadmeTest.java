@@ -3,16 +3,10 @@ package dev.slipway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.tools.DiagnosticCollector;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,30 +26,7 @@ class ReadmeTest {
     void itsJavaCompiles() throws Exception {
         Matcher block = JAVA.matcher(Files.readString(README));
         assertThat(block.find()).isTrue();
-        String source = block.group(1);
-        JavaFileObject file = new SimpleJavaFileObject(URI.create("string:///Embed.java"), JavaFileObject.Kind.SOURCE) {
-            @Override
-            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                return source;
-            }
-        };
-        DiagnosticCollector<JavaFileObject> errors = new DiagnosticCollector<>();
-        boolean compiled = ToolProvider.getSystemJavaCompiler()
-                .getTask(
-                        null,
-                        null,
-                        errors,
-                        List.of(
-                                "-cp",
-                                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                                "-d",
-                                classes.toString(),
-                                "-proc:none"),
-                        null,
-                        List.of(file))
-                .call();
-
-        assertThat(compiled).as(errors.getDiagnostics().toString()).isTrue();
+        new JavaSource("Embed", block.group(1)).compileTo(classes);
     }
 
     @Test
