@@ -150,6 +150,9 @@ final class CompileCommand implements Callable<Integer> {
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
             Topology machine = meshOptions.topology(target == null ? "cpu" : target);
+            if (!lowerOnly) {
+                plugins.loadAhead(machine.platform());
+            }
             InferenceRunner runner = runner(opened, machine);
             AotCompiler compiler = new AotCompiler(plugins);
             Map<String, CompiledReport> reports = new LinkedHashMap<>();

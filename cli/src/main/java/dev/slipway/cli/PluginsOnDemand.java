@@ -8,20 +8,36 @@ import dev.slipway.runtime.PluginLog;
 import dev.slipway.runtime.Plugins;
 import dev.slipway.topology.Platform;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Plugins and packages as a command needs them: fetched with progress on stderr, their chatter kept away from it. */
+/**
+ * Plugins and packages as a command needs them: fetched with progress on stderr, their chatter kept away from it.
+ */
 final class PluginsOnDemand implements PluginLocator, AutoCloseable {
     private final Output output;
     private final Plugins plugins = Plugins.ofUser();
     private @Nullable PluginLog log;
+    private CompletableFuture<?> ahead = CompletableFuture.completedFuture(null);
 
     PluginsOnDemand(Output output) {
         this.output = output;
     }
 
+    /**
+     * Begins to load a platform's plugin, if it is in the store, while this thread lowers the program for it. What fails there is
+     * not lost: {@link #locate} and {@link Location#load} meet it again.
+     */
+    void loadAhead(Platform platform) {
+        ahead = CompletableFuture.runAsync(() -> {
+            if (plugins.find(PluginLocator.name(platform).text()).isPresent()) {
+                locate(platform).load();
+            }
+        });
+    }
+
     @Override
-    public Location locate(Platform platform) {
+    public synchronized Location locate(Platform platform) {
         String name = PluginLocator.name(platform).text();
         if (plugins.find(name).isEmpty()) {
             try (Progress progress = Progress.begin(output, "fetching the " + name + " plugin")) {
@@ -55,6 +71,7 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
 
     @Override
     public void close() {
+        ahead.handle((loaded, failure) -> failure).join(); // a process that ends while a library is loading may crash
         if (log != null) {
             log.close();
         }
