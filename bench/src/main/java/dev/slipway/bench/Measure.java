@@ -68,10 +68,13 @@ final class Measure {
                         .sum();
     }
 
-    /** Lowers a model: the first time in this process, and {@code times} warm ones after as many unmeasured. */
+    /**
+     * Lowers a model: the first time in this process, and {@code times} warm ones after ten times as many unmeasured, when the JIT's
+     * compilers have come to rest (300 are too few: the 300 after them take twice as long as the last).
+     */
     static Map<String, Object> lower(String model, String target, int times) {
         Cost cold = cost(() -> text(model, target));
-        for (int i = 0; i < times; i++) {
+        for (int i = 0; i < 10 * times; i++) {
             text(model, target);
         }
         List<Double> wall = new ArrayList<>();

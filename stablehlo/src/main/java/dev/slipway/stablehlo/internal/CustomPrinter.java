@@ -105,7 +105,7 @@ final class CustomPrinter {
                 (!(operation.attribute("padding") instanceof DenseElements dense)
                                 || (dense.type().rank() == 2 && dense.type().dim(1) == 2))
                         && operation.attribute("dimension_numbers") instanceof ConvDimensionNumbers dims
-                        && AttributePrinter.isLayout(dims);
+                        && StructPrinter.isLayout(dims);
             case OpTable.SDY_MANUAL_COMPUTATION, OpTable.SDY_NAMED_COMPUTATION -> hasBlock(operation, 0);
             case OpTable.STABLEHLO_OPTIMIZATION_BARRIER ->
                 operation.results().stream()
@@ -369,7 +369,7 @@ final class CustomPrinter {
         for (String name : List.of("in_shardings", "out_shardings")) {
             if (operation.attribute(name) instanceof Shardy.PerValue values) {
                 out.append(' ').append(name).append('=');
-                attributes.perValue(values);
+                attributes.structs().perValue(values);
             }
         }
         out.append(' ');
@@ -402,7 +402,7 @@ final class CustomPrinter {
                 precision(operation);
                 if (operation.attribute("algorithm") instanceof DotAlgorithm algorithm) {
                     out.append(", algorithm = ");
-                    attributes.stripped(algorithm);
+                    attributes.structs().stripped(algorithm);
                 }
             }
             case "SliceRanges" -> sliceRanges(operation);
@@ -417,17 +417,19 @@ final class CustomPrinter {
             }
             case "ConvolutionDimensions" -> {
                 out.append(' ');
-                attributes.convolution(Attrs.read(operation, "dimension_numbers", ConvDimensionNumbers.class));
+                attributes
+                        .structs()
+                        .convolution(Attrs.read(operation, "dimension_numbers", ConvDimensionNumbers.class));
             }
             case "WindowAttributes" -> window(operation);
             case "CompositeRegions" -> compositeRegions(operation);
             case "ManualComputation" -> {
                 out.append(" in_shardings=");
-                attributes.perValue(Attrs.read(operation, "in_shardings", Shardy.PerValue.class));
+                attributes.structs().perValue(Attrs.read(operation, "in_shardings", Shardy.PerValue.class));
                 out.append(" out_shardings=");
-                attributes.perValue(Attrs.read(operation, "out_shardings", Shardy.PerValue.class));
+                attributes.structs().perValue(Attrs.read(operation, "out_shardings", Shardy.PerValue.class));
                 out.append(" manual_axes=");
-                attributes.manualAxes(Attrs.read(operation, "manual_axes", Shardy.ManualAxes.class));
+                attributes.structs().manualAxes(Attrs.read(operation, "manual_axes", Shardy.ManualAxes.class));
                 out.append(' ');
                 blockWithArguments(operation);
             }

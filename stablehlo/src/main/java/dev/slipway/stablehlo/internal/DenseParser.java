@@ -31,7 +31,7 @@ final class DenseParser {
         int open = in.at;
         in.skipBalanced();
         in.expect(':');
-        Type type = attributes.type();
+        Type type = attributes.types().type();
         int end = in.at;
         if (!(type instanceof TensorType tensor)) {
             if (type instanceof Type.Opaque || type instanceof Type.Buffer) {

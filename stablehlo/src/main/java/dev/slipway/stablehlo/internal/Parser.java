@@ -71,7 +71,7 @@ public final class Parser {
     /** A type that stands by itself. */
     static Type type(byte[] text) {
         AttributeParser parser = new AttributeParser(new Scanner(text));
-        Type type = parser.type();
+        Type type = parser.types().type();
         expectEnd(parser.in);
         return type;
     }
@@ -250,7 +250,7 @@ public final class Parser {
         in.expect(':');
         in.skip();
         int at = in.at;
-        Type.Function type = attributes.functionType();
+        Type.Function type = attributes.types().functionType();
         checkTypes(state.operands, type.inputs(), at);
         state.results = type.results();
     }
@@ -315,7 +315,7 @@ public final class Parser {
         in.expect('%');
         String name = in.suffix();
         in.expect(':');
-        Type type = attributes.type();
+        Type type = attributes.types().type();
         return new Argument(name, type, optionalLocation(), at);
     }
 

@@ -90,7 +90,7 @@ final class PrettyParser {
                     state.results = typeList();
                 } else {
                     List<Type> results = state.results == null ? new ArrayList<>() : new ArrayList<>(state.results);
-                    results.add(attributes.type());
+                    results.add(attributes.types().type());
                     state.results = results;
                 }
             }
@@ -136,7 +136,7 @@ final class PrettyParser {
     private List<Type> typeList() {
         List<Type> types = new ArrayList<>();
         do {
-            types.add(attributes.type());
+            types.add(attributes.types().type());
         } while (in.accept(','));
         return types;
     }
@@ -144,7 +144,8 @@ final class PrettyParser {
     private void operandType(Parser.State state, Format.OperandType piece) {
         in.skip();
         int at = in.at;
-        List<Type> types = piece.variadic() ? typeList() : List.of(attributes.type());
+        List<Type> types =
+                piece.variadic() ? typeList() : List.of(attributes.types().type());
         int from = piece.index();
         int to = Math.min(state.operands.size(), piece.variadic() ? state.operands.size() : from + 1);
         parser.checkTypes(state.operands.subList(Math.min(from, to), to), types, at);
@@ -153,7 +154,7 @@ final class PrettyParser {
     private void functionType(Parser.State state) {
         in.skip();
         int at = in.at;
-        Type.Function type = attributes.functionType();
+        Type.Function type = attributes.types().functionType();
         parser.checkTypes(state.operands, type.inputs(), at);
         state.results = type.results();
     }
@@ -217,7 +218,7 @@ final class PrettyParser {
             case "TupleType" -> {
                 in.skip();
                 int at = in.at;
-                Type type = attributes.type();
+                Type type = attributes.types().type();
                 if (!(type instanceof Type.Tuple tuple)) {
                     throw in.errorAt("expected a tuple type, got " + type, at);
                 }
@@ -305,7 +306,7 @@ final class PrettyParser {
             }
             return;
         }
-        Type type = attributes.type();
+        Type type = attributes.types().type();
         Type operand = complex ? CustomPrinter.realType(type) : type;
         if (complex && operand.equals(type)) {
             throw in.errorAt("expected a tensor of complex elements, got " + type, at);
@@ -484,7 +485,7 @@ final class PrettyParser {
                 attributes.dictionaryInto(state.attributes);
             }
             in.expect(':');
-            state.results = attributes.functionType().results();
+            state.results = attributes.types().functionType().results();
             return;
         }
         if (in.peek() == '{') {
@@ -639,12 +640,12 @@ final class PrettyParser {
                     in.at++;
                     String name = in.suffix();
                     in.expect(':');
-                    Type type = attributes.type();
+                    Type type = attributes.types().type();
                     argumentAttributes.add(optionalDictionary());
                     arguments.add(new Parser.Argument(name, type, parser.optionalLocation(), at));
                     inputs.add(type);
                 } else {
-                    inputs.add(attributes.type());
+                    inputs.add(attributes.types().type());
                     argumentAttributes.add(optionalDictionary());
                 }
             } while (in.accept(','));
@@ -656,13 +657,13 @@ final class PrettyParser {
             if (in.accept('(')) {
                 if (!in.accept(')')) {
                     do {
-                        results.add(attributes.type());
+                        results.add(attributes.types().type());
                         resultAttributes.add(optionalDictionary());
                     } while (in.accept(','));
                     in.expect(')');
                 }
             } else {
-                results.add(attributes.type());
+                results.add(attributes.types().type());
             }
         }
         state.attributes.put("function_type", new Attribute.TypeRef(new Type.Function(inputs, results)));

@@ -347,7 +347,7 @@ public final class Printer {
             case Attribute.Text text when kind.equals("SymbolName") -> attributes.symbol(text.value());
             case Attribute.Text text -> attributes.string(text.value());
             case EnumAttribute word -> out.append(word.name());
-            case StructAttribute struct -> attributes.stripped(struct);
+            case StructAttribute struct -> attributes.structs().stripped(struct);
             default -> attributes.attribute(value);
         }
     }

@@ -474,7 +474,7 @@ final class StructParser {
     private Type typeField(String name) {
         in.expectWord(name, true);
         in.expect('=');
-        return attributes.type();
+        return attributes.types().type();
     }
 
     private long numberField(String name) {
