@@ -217,16 +217,8 @@ def smollm2():
 
 
 def slipway_decode(args, model, target):
-    ids = ",".join(str(1 + i % 200) for i in range(PROMPT))
-    command = [os.path.join(ROOT, "slipway"), "generate", "--json", "--model", model, "--ids", ids, "--max-new-tokens",
-               str(NEW), "--ignore-stop"]
-
-    def read(out):
-        times = out["timings"]
-        return {"prefill_tokens_per_s": PROMPT / times["prefill_s"], "decode_tokens_per_s": times["decode_tokens_per_s"],
-                "compile_s": times["compile_s"], "load_s": times["load_s"], "tokens": out["ids"][:32]}
-
-    return command, {}, read
+    command = [os.path.join(ROOT, "slipway-bench"), "decode", str(PROMPT), str(NEW)]
+    return command, {"SLIPWAY_JAVA_OPTIONS": "-XX:+UseSerialGC"}, dict
 
 
 def jax_decode(args, model, target):

@@ -28,6 +28,7 @@ public final class Main {
             case "stress" -> Stress.main(rest);
             case "lower" -> print(Measure.lower(rest.get(0), rest.get(1), Integer.parseInt(rest.get(2))));
             case "build" -> print(Measure.build(Integer.parseInt(rest.get(0)), Integer.parseInt(rest.get(1))));
+            case "decode" -> print(Measure.decode(Integer.parseInt(rest.get(0)), Integer.parseInt(rest.get(1))));
             case "compile" -> print(Measure.compile(rest.get(0), rest.get(1)));
             case "figures" -> figures(rest.isEmpty() ? null : Path.of(rest.getFirst()));
             case "report" -> report(Path.of(rest.getFirst()));
@@ -37,7 +38,7 @@ public final class Main {
             case "stablehlo-conformance-worker" -> PluginWorker.run(rest.getFirst());
             default -> {
                 System.err.println(
-                        "slipway-bench: jmh, smoke, stress, compare, growth, figures, report, lower, build or compile is expected, not "
+                        "slipway-bench: jmh, smoke, stress, compare, growth, figures, report, lower, build, compile or decode is expected, not "
                                 + (args.length == 0 ? "nothing" : "'" + args[0] + "'"));
                 System.exit(2);
             }

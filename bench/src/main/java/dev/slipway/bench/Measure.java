@@ -5,10 +5,15 @@ import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.Compiled;
+import dev.slipway.aot.DecodeSession;
+import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
+import dev.slipway.checkpoint.Checkpoint;
+import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.runtime.PluginLog;
 import dev.slipway.stablehlo.Module;
 import dev.slipway.stablehlo.Operation;
+import dev.slipway.topology.Topologies;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -127,6 +132,62 @@ final class Measure {
             compiled.flops().ifPresent(flops -> values.put("flops", flops));
             return values;
         }
+    }
+
+    /**
+     * SmolLM2 on this CPU: a prompt and the tokens after it, once unmeasured, as its rivals do it, and once measured.
+     *
+     * @param prompt how many tokens are read
+     * @param tokens how many are made
+     */
+    static Map<String, Object> decode(int prompt, int tokens) {
+        long start = System.nanoTime();
+        try (PluginLog _ = PluginLog.capture();
+                Checkpoint checkpoint = Cases.smollm2();
+                DecodeSession session = DecodeSession.open(
+                        PluginLocator.ofUser(),
+                        InferenceRunner.of(checkpoint.config(), DecodeOptions.greedy(prompt + tokens)),
+                        Topologies.resolve("cpu"),
+                        checkpoint.parameters())) {
+            double load = since(start);
+            start = System.nanoTime();
+            double firstPrefill;
+            try (DecodeSession.TokenStream first = stream(session, prompt)) {
+                firstPrefill = first.prefillSeconds();
+                first.advance();
+            }
+            double compile = since(start) - firstPrefill;
+            try (DecodeSession.TokenStream stream = stream(session, prompt)) {
+                List<Integer> ids = new ArrayList<>();
+                ids.add(stream.tokens()[0]);
+                start = System.nanoTime();
+                while (ids.size() < tokens) {
+                    ids.add(stream.advance()[0]);
+                }
+                double decode = since(start);
+                return Map.of(
+                        "load_s",
+                        load,
+                        "compile_s",
+                        compile,
+                        "first_prefill_tokens_per_s",
+                        prompt / firstPrefill,
+                        "prefill_tokens_per_s",
+                        prompt / stream.prefillSeconds(),
+                        "decode_tokens_per_s",
+                        (tokens - 1) / decode,
+                        "tokens",
+                        ids.subList(0, Math.min(32, ids.size())));
+            }
+        }
+    }
+
+    private static DecodeSession.TokenStream stream(DecodeSession session, int prompt) {
+        return session.stream(Cases.prompts(1, prompt), prompt, Map.of(), new int[4]);
+    }
+
+    private static double since(long start) {
+        return (System.nanoTime() - start) / 1e9;
     }
 
     /** CPU time of this process so far. */
