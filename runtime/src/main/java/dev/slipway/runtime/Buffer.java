@@ -34,6 +34,8 @@ import dev.slipway.runtime.internal.abi.PJRT_Buffer_ReadyEvent_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_ToHostBuffer_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_UnpaddedDimensions_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Buffer_UnsafePointer_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Stream_Extension;
+import dev.slipway.runtime.internal.abi.PJRT_Wait_Until_Buffer_Ready_On_Stream_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -453,6 +455,35 @@ public final class Buffer implements AutoCloseable {
             return PJRT_Buffer_CopyRawToHost_Args.event(args);
         });
         return client.api().events().future(event, destination);
+    }
+
+    /**
+     * The bytes as they lie on the device, to be read and written in place; to be closed.
+     *
+     * @throws UsageException.Unsupported if the plugin has no raw buffer extension
+     */
+    public RawBuffer raw() {
+        return use((api, scratch, buffer) -> RawBuffer.of(client, api, scratch, buffer));
+    }
+
+    /**
+     * Makes a stream of the device wait for the data (the stream extension).
+     *
+     * @param stream as {@link Device#stream} or the device's own library has it
+     * @throws UsageException.BadArgument if it is 0
+     * @throws UsageException.Unsupported if the plugin has no stream extension
+     */
+    public void awaitOn(long stream) {
+        if (stream == 0) {
+            throw new UsageException.BadArgument("0 is no stream: Device.stream() gives one");
+        }
+        use((api, scratch, buffer) -> {
+            MemorySegment args = PJRT_Wait_Until_Buffer_Ready_On_Stream_Args.in(scratch);
+            PJRT_Wait_Until_Buffer_Ready_On_Stream_Args.stream(args, stream);
+            PJRT_Wait_Until_Buffer_Ready_On_Stream_Args.buffer(args, buffer);
+            api.extension(Extension.STREAM).call(PJRT_Stream_Extension.wait_stream, args);
+            return null;
+        });
     }
 
     /** The same bytes as another type; this buffer gives them up, as by donation (plugins since 0.98). */

@@ -40,6 +40,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -261,7 +262,7 @@ public final class Client implements AutoCloseable {
             program.checkSizes();
         }
         return handle.use((api, scratch, client) -> {
-            byte[] proto = options.toProto();
+            byte[] proto = options.toProto(program);
             MemorySegment args = PJRT_Client_Compile_Args.in(scratch);
             PJRT_Client_Compile_Args.client(args, client);
             PJRT_Client_Compile_Args.program(args, program.write(scratch).address());
@@ -608,6 +609,54 @@ public final class Client implements AutoCloseable {
             api.call(PjrtFunction.PJRT_Client_DmaUnmap, args);
             return null;
         });
+    }
+
+    /**
+     * Host memory that the devices reach without a copy; to be closed before the client.
+     *
+     * @throws UsageException.BadArgument if no bytes are asked for
+     * @throws UsageException.Unsupported if the plugin has neither extension for it
+     */
+    public HostMemory allocateHost(long bytes) {
+        return HostMemory.allocate(this, bytes, OptionalInt.empty());
+    }
+
+    /**
+     * As {@link #allocateHost(long)}, near a NUMA node.
+     *
+     * @throws UsageException.BadArgument also if the node is negative
+     */
+    public HostMemory allocateHost(long bytes, int numaNode) {
+        return HostMemory.allocate(this, bytes, OptionalInt.of(numaNode));
+    }
+
+    /**
+     * Transfers between devices of this process and others.
+     *
+     * @throws UsageException.Unsupported if the plugin has no cross-host transfers extension
+     */
+    public CrossHostTransfers crossHost() {
+        api().extension(Extension.CROSS_HOST_TRANSFERS);
+        return new CrossHostTransfers(this);
+    }
+
+    /**
+     * What the runtime says while it runs.
+     *
+     * @throws UsageException.Unsupported if the plugin has no callback extension
+     */
+    public RuntimeEvents events() {
+        api().extension(Extension.CALLBACK);
+        return new RuntimeEvents(this);
+    }
+
+    /**
+     * This process's end of the network between slices; to be closed.
+     *
+     * @throws UsageException.Unsupported if the plugin has no megascale extension
+     */
+    public Megascale megascale() {
+        return Megascale.of(this);
     }
 
     /** Loads what a topology compiled, without serializing it (plugins since 0.95). */

@@ -275,6 +275,18 @@ public final class CompileOptions {
 
     /** The serialized {@code CompileOptionsProto}. */
     public byte[] toProto() {
+        return toProto(useShardy);
+    }
+
+    /**
+     * For a program whose shardings are GSPMD's, without Shardy, as XLA itself does; XLA overlooks those of arguments alone, and then ends
+     * the process (0.116).
+     */
+    byte[] toProto(Program program) {
+        return toProto(useShardy && !program.isGspmd());
+    }
+
+    private byte[] toProto(boolean shardy) {
         return message(out -> {
             for (Shape argument : argumentLayouts) {
                 out.writeByteArray(ARGUMENT_LAYOUTS, shape(argument));
@@ -282,7 +294,7 @@ public final class CompileOptions {
             if (tupledArguments) {
                 out.writeBool(PARAMETER_IS_TUPLED_ARGUMENTS, true);
             }
-            out.writeByteArray(EXECUTABLE_BUILD_OPTIONS, message(this::buildOptions));
+            out.writeByteArray(EXECUTABLE_BUILD_OPTIONS, message(proto -> buildOptions(proto, shardy)));
             if (portable) {
                 out.writeBool(COMPILE_PORTABLE_EXECUTABLE, true);
             }
@@ -303,7 +315,7 @@ public final class CompileOptions {
         });
     }
 
-    private void buildOptions(CodedOutputStream out) throws IOException {
+    private void buildOptions(CodedOutputStream out, boolean shardy) throws IOException {
         // -1: no particular device; 0 would name the first.
         out.writeInt64(DEVICE_ORDINAL, -1);
         if (resultLayout != null) {
@@ -329,7 +341,7 @@ public final class CompileOptions {
                 }
             }));
         }
-        out.writeBool(USE_SHARDY_PARTITIONER, useShardy);
+        out.writeBool(USE_SHARDY_PARTITIONER, shardy);
         if (optimizationLevel != null) {
             out.writeEnum(OPTIMIZATION_LEVEL, optimizationLevel.number());
         }

@@ -7,13 +7,11 @@ import dev.slipway.runtime.internal.abi.PJRT_Chunk;
 import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
 import dev.slipway.runtime.internal.abi.PJRT_RecvCallbackInfo;
 import dev.slipway.runtime.internal.abi.PJRT_SendCallbackInfo;
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.List;
 
 /** {@link HostChannel}s as the C structs and functions that a run is given. */
@@ -86,32 +84,17 @@ final class HostCallbacks {
 
     /** The C function of a channel that sends. */
     static MemorySegment sender(Api api, HostChannel.Send channel) {
-        return stub(
-                api,
-                channel,
-                "sent",
-                MethodType.methodType(long.class, long.class, long.class, long.class, boolean.class, long.class),
-                SEND);
+        return stub(api, channel, "sent", SEND);
     }
 
     /** The C function of a channel that receives. */
     static MemorySegment receiver(Api api, HostChannel.Receive channel) {
-        return stub(api, channel, "wanted", MethodType.methodType(void.class, long.class, long.class), RECEIVE);
+        return stub(api, channel, "wanted", RECEIVE);
     }
 
     // A run goes on after it was started, and may call at any time: the functions are never freed.
-    private static MemorySegment stub(
-            Api api, HostChannel channel, String method, MethodType type, FunctionDescriptor descriptor) {
-        try {
-            return Native.upcall(
-                    MethodHandles.lookup()
-                            .findVirtual(HostCallbacks.class, method, type)
-                            .bindTo(new HostCallbacks(api, channel)),
-                    descriptor,
-                    Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
-        }
+    private static MemorySegment stub(Api api, HostChannel channel, String method, FunctionDescriptor descriptor) {
+        return Native.upcall(MethodHandles.lookup(), new HostCallbacks(api, channel), method, descriptor);
     }
 
     @SuppressWarnings("unused") // called from C

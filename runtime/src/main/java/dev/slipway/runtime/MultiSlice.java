@@ -21,7 +21,7 @@ public final class MultiSlice implements AutoCloseable {
 
     private final Handle handle;
 
-    private MultiSlice(Plugin plugin, long config) {
+    MultiSlice(Plugin plugin, long config) {
         this.handle =
                 new Handle("multi-slice configuration", plugin.api(), config, null, this, (api, scratch, address) -> {
                     MemorySegment args = PJRT_MultiSlice_Config_Destroy_Args.in(scratch);

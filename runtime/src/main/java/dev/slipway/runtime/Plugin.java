@@ -4,12 +4,16 @@ package dev.slipway.runtime;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.FfiUpcall;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.PartitionerUpcall;
 import dev.slipway.runtime.internal.abi.PJRT_Custom_Partitioner_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_FFI_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_FFI_Register_Handler_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Gpu_Custom_Call;
+import dev.slipway.runtime.internal.abi.PJRT_Gpu_Register_Custom_Call_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Attributes_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Plugin_Initialize_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Register_Batch_Partitionable_Args;
+import dev.slipway.runtime.internal.abi.PJRT_Register_Custom_Partitioner_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import dev.slipway.topology.PluginSpec;
 import java.io.IOException;
@@ -23,10 +27,14 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
  * A PJRT plugin: a shared library that compiles for a kind of machine and, where one is there, runs on it.
@@ -300,6 +308,148 @@ public final class Plugin {
             api.extension(Extension.CUSTOM_PARTITIONER)
                     .call(PJRT_Custom_Partitioner_Extension.register_batch_partitionable, args);
         }
+    }
+
+    /**
+     * Tells the plugin's compiler how a custom call is cut over devices, for as long as the process lives (the custom partitioner extension).
+     *
+     * @param target the call's name in programs
+     * @throws UsageException.BadArgument if the name is empty
+     * @throws UsageException.Unsupported if the plugin has no such extension
+     */
+    public void registerPartitioner(String target, Partitioner partitioner) {
+        byte[] name = checkName("a custom call", target).getBytes(StandardCharsets.UTF_8);
+        Api.Table table = api.extension(Extension.CUSTOM_PARTITIONER);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment args = PJRT_Register_Custom_Partitioner_Args.in(arena);
+            PJRT_Register_Custom_Partitioner_Args.name(
+                    args, Native.bytes(arena, name).address());
+            PJRT_Register_Custom_Partitioner_Args.name_size(args, name.length);
+            PJRT_Register_Custom_Partitioner_Args.callbacks(
+                    args, PartitionerUpcall.callbacks(partitioner).address());
+            table.call(PJRT_Custom_Partitioner_Extension.register_custom_partitioner, args);
+        }
+    }
+
+    /**
+     * Registers a custom call of GPUs by the extension that is older than FFI's, for as long as the process lives (the GPU custom call
+     * extension); {@link #registerHandler} is the way of today.
+     *
+     * @param target the call's name in programs
+     * @throws UsageException.BadArgument if the name is empty
+     * @throws UsageException.Unsupported if the plugin has no such extension
+     */
+    public void registerGpuCustomCall(String target, FfiHandler handler) {
+        byte[] name = checkName("a custom call", target).getBytes(StandardCharsets.UTF_8);
+        Api.Table table = api.extension(Extension.GPU_CUSTOM_CALL);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment args = PJRT_Gpu_Register_Custom_Call_Args.in(arena);
+            PJRT_Gpu_Register_Custom_Call_Args.function_name(
+                    args, Native.bytes(arena, name).address());
+            PJRT_Gpu_Register_Custom_Call_Args.function_name_size(args, name.length);
+            // 1 is a handler of FFI, 0 a bare function.
+            PJRT_Gpu_Register_Custom_Call_Args.api_version(args, 1);
+            PJRT_Gpu_Register_Custom_Call_Args.handler_execute(
+                    args, FfiUpcall.stub(handler).address());
+            table.call(PJRT_Gpu_Custom_Call.custom_call, args);
+        }
+    }
+
+    private static String checkName(String what, String name) {
+        if (name.isEmpty()) {
+            throw new UsageException.BadArgument(what + " needs a name");
+        }
+        return name;
+    }
+
+    /**
+     * Compiles a Triton kernel.
+     *
+     * @param module Triton's MLIR, as text
+     * @param architecture the GPU, as {@code 9.0}
+     * @throws UsageException.Unsupported if the plugin has no Triton extension
+     */
+    public TritonKernel compileTriton(String module, String architecture, TritonKernel.Launch launch) {
+        return TritonKernel.compile(this, module, architecture, launch);
+    }
+
+    /**
+     * What is known of a generation of TPUs.
+     *
+     * @param name as libtpu spells it
+     * @throws UsageException.Unsupported if the plugin has no TPU topology extension
+     */
+    public TpuPlatform tpuPlatform(String name) {
+        api.extension(Extension.TPU_TOPOLOGY);
+        return new TpuPlatform(this, name);
+    }
+
+    /**
+     * Whether what was compiled elsewhere runs elsewhere.
+     *
+     * @throws UsageException.Unsupported if the plugin has no ABI version extension
+     */
+    public AbiCompatibility abiCompatibility() {
+        api.extension(Extension.ABI_VERSION);
+        return new AbiCompatibility(this);
+    }
+
+    /**
+     * The network between slices, for a process without devices; to be closed.
+     *
+     * @throws UsageException.Unsupported if the plugin has no megascale extension
+     */
+    public Megascale megascale() {
+        return Megascale.create(this);
+    }
+
+    /**
+     * The addresses of this host's network interfaces, each as a serialized proto of libtpu's (the megascale extension).
+     *
+     * @param portName how the port is called
+     * @param prefixes of the names of the interfaces that count, as {@code eth}
+     * @param all whether all interfaces with such names count, or else the first
+     * @param near whether only those of this process's NUMA node count
+     * @throws UsageException.BadArgument if the port is not from 0 to 65535
+     */
+    public List<byte[]> megascaleInterfaces(
+            String portName, int port, List<String> prefixes, boolean all, boolean near) {
+        return Megascale.interfaces(this, portName, port, prefixes, all, near);
+    }
+
+    /**
+     * Gathers the errors of a job's workers; to be closed.
+     *
+     * @param application how the job is called in the report
+     * @throws UsageException.Unsupported if the plugin has no megascale extension
+     */
+    public MegascaleErrors megascaleErrors(String application) {
+        return MegascaleErrors.create(this, application);
+    }
+
+    /**
+     * Hears of errors of the network between slices, until closed; the listener is given a serialized proto of libtpu's, on a thread of the
+     * plugin's.
+     *
+     * @param name one for each listener
+     * @throws UsageException.BadArgument if the name is empty
+     * @throws UsageException.Unsupported if the plugin has no megascale extension
+     */
+    public MegascaleErrors.Handler onMegascaleError(String name, Consumer<byte[]> listener) {
+        return MegascaleErrors.Handler.register(this, name, listener);
+    }
+
+    /**
+     * An error of the network between slices, for {@link MegascaleErrors#add}.
+     *
+     * @param type libtpu's number of the kind of error
+     * @param statusCode 1 to 16
+     * @param unrecoverableType libtpu's number, where nothing helps
+     * @throws UsageException.BadArgument if the status code is no error
+     */
+    public MegascaleErrors.RuntimeError megascaleError(
+            int type, Instant start, int statusCode, String message, int launchId, OptionalInt unrecoverableType) {
+        return MegascaleErrors.runtimeError(this, type, start, statusCode, message, launchId, unrecoverableType);
     }
 
     /**

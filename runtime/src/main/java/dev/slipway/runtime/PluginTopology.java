@@ -209,7 +209,7 @@ public final class PluginTopology implements AutoCloseable {
     public Executable compile(Program program, CompileOptions options) {
         return handle.use((api, scratch, topology) -> {
             MemorySegment args = PJRT_Compile_Args.in(scratch);
-            byte[] proto = options.toProto();
+            byte[] proto = options.toProto(program);
             PJRT_Compile_Args.topology(args, topology);
             PJRT_Compile_Args.program(args, program.write(scratch).address());
             PJRT_Compile_Args.compile_options(args, Native.bytes(scratch, proto).address());

@@ -96,6 +96,15 @@ public final class Program {
         };
     }
 
+    /** Whether its shardings are GSPMD's and none are Shardy's; the names stand in bytecode as they do in text. */
+    boolean isGspmd() {
+        return format.equals("mlir") && contains("mhlo.sharding") && !contains("sdy.");
+    }
+
+    private boolean contains(String name) {
+        return new String(code, StandardCharsets.ISO_8859_1).contains(name);
+    }
+
     /** Refuses arrays that no CPU holds, where the program is text. */
     void checkSizes() {
         if (format.equals("mlir") && !startsWithBytecode(code)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
@@ -33,6 +34,18 @@ public final class Promise implements AutoCloseable {
             plugin.api().call(PjrtFunction.PJRT_Event_Create, args);
             return new Promise(plugin, PJRT_Event_Create_Args.event(args));
         }
+    }
+
+    /** An event that is done, for a function that takes it over and destroys it. */
+    static long kept(Api api, Scratch scratch) {
+        MemorySegment create = PJRT_Event_Create_Args.in(scratch);
+        api.call(PjrtFunction.PJRT_Event_Create, create);
+        MemorySegment set = PJRT_Event_Set_Args.in(scratch);
+        PJRT_Event_Set_Args.event(set, PJRT_Event_Create_Args.event(create));
+        PJRT_Event_Set_Args.error_message(
+                set, Native.bytes(scratch, new byte[0]).address());
+        api.call(PjrtFunction.PJRT_Event_Set, set);
+        return PJRT_Event_Create_Args.event(create);
     }
 
     /** Says that it is done; once. */

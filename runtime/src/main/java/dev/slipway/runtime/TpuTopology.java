@@ -16,6 +16,8 @@ import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcIdAndIdxOnProcForCh
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcIdAndIdxOnProcForLogiDevice_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcessCoordFromId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ProcessIds_Args;
+import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_ReplaceHostBounds_Args;
+import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_TpuTopology_Subslice_Args;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -119,6 +121,11 @@ public final class TpuTopology {
     /** Whether some chips reach others only by way of third ones. */
     public boolean hasLimitedIci() {
         return (count(PJRT_TpuTopology_Extension.has_limited_ici_connectivity) & 0xff) != 0;
+    }
+
+    /** Whether chips wait for each other by a barrier that the hardware helps with. */
+    public boolean hasEnhancedBarrier() {
+        return (count(PJRT_TpuTopology_Extension.is_enhanced_barrier_enabled) & 0xff) != 0;
     }
 
     /** A function with arguments {@code {size, topology, most, int32*, number}}. */
@@ -320,6 +327,64 @@ public final class TpuTopology {
             table.call(PJRT_TpuTopology_Extension.subslice, args);
             return PJRT_TpuTopology_Subslice_Args.subslice_topology(args);
         }));
+    }
+
+    /**
+     * The same chips, with as many hosts along each axis; to be closed by the caller.
+     *
+     * @throws UsageException.BadArgument if the bounds are not one for each axis, each above 0
+     */
+    public PluginTopology withHosts(List<Integer> hosts) {
+        if (hosts.size() != processBounds().size() || hosts.stream().anyMatch(count -> count < 1)) {
+            throw new UsageException.BadArgument("hosts as " + hosts + " do not fit a slice with " + processBounds()
+                    + ": one number above 0 for each axis is needed");
+        }
+        return PluginTopology.owned(topology.plugin(), ask((table, scratch, address) -> {
+            MemorySegment args = PJRT_TpuTopology_ReplaceHostBounds_Args.in(scratch);
+            PJRT_TpuTopology_ReplaceHostBounds_Args.topology(args, address);
+            PJRT_TpuTopology_ReplaceHostBounds_Args.host_bounds(
+                    args, ints(scratch, hosts).address());
+            PJRT_TpuTopology_ReplaceHostBounds_Args.host_bounds_dim_num(args, hosts.size());
+            table.call(PJRT_TpuTopology_Extension.replace_host_bounds, args);
+            return PJRT_TpuTopology_ReplaceHostBounds_Args.new_topology(args);
+        }));
+    }
+
+    /**
+     * The id that a device of this slice has in a part of it.
+     *
+     * @param part from {@link #subslice}
+     * @param origin where the part begins, in chips along each axis
+     * @throws UsageException.BadArgument if there is no such device here or in the part, at which libtpu ends the process, or the origin is
+     *     no place here
+     * @throws UsageException.Foreign if the part belongs to another plugin
+     */
+    public int deviceInPart(PluginTopology part, List<Integer> origin, int device) {
+        checkIndex("device", device, devices());
+        checkCoordinates(origin);
+        if (part.plugin() != topology.plugin()) {
+            throw new UsageException.Foreign("the part belongs to another plugin than the slice");
+        }
+        List<Integer> chip = chipOfDevice(device).chip();
+        List<Integer> bounds = part.tpu().chipBounds();
+        for (int d = 0; d < chip.size(); d++) {
+            if (chip.get(d) < origin.get(d) || chip.get(d) >= origin.get(d) + bounds.get(d)) {
+                throw new UsageException.BadArgument("device " + device + " on the chip " + chip
+                        + " is not in the part of " + bounds + " chips that begins at " + origin);
+            }
+        }
+        return part.handle()
+                .use((_, _, subslice) -> ask((table, scratch, address) -> {
+                    MemorySegment args = PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.in(scratch);
+                    PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.client_topology(args, address);
+                    PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.subslice_topology(args, subslice);
+                    PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.subslice_origin(
+                            args, ints(scratch, origin).address());
+                    PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.subslice_origin_dim_num(args, origin.size());
+                    PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.full_device_id(args, device);
+                    table.call(PJRT_TpuTopology_Extension.subslice_device_id_from_full_device_id, args);
+                    return PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args.subslice_device_id(args);
+                }));
     }
 
     private void checkCoordinates(List<Integer> coordinates) {

@@ -42,6 +42,11 @@
  *   <li>{@link dev.slipway.runtime.TpuTopology} and {@link dev.slipway.runtime.TpuExecutables} are what TPU plugins tell besides.
  *   <li>{@link dev.slipway.runtime.Profiler} records what a plugin's compiler and devices do, {@link dev.slipway.runtime.HloPass} is a
  *       pass of its compiler in Java, {@link dev.slipway.runtime.MultiSlice} several slices as one machine.
+ *   <li>{@link dev.slipway.runtime.Partitioner} cuts a custom call over devices by a rule in Java.
+ *   <li>{@link dev.slipway.runtime.RawBuffer}, {@link dev.slipway.runtime.HostMemory} and
+ *       {@link dev.slipway.runtime.CrossHostTransfers} move bytes beside the usual ways; {@link dev.slipway.runtime.RuntimeEvents} tells of
+ *       failures; {@link dev.slipway.runtime.Megascale}, {@link dev.slipway.runtime.Collectives} and
+ *       {@link dev.slipway.runtime.MegascaleErrors} are the network between slices.
  *   <li>{@link dev.slipway.runtime.SerializedExecutable} keeps what was compiled, and refuses what was damaged or is foreign.
  *   <li>{@link dev.slipway.runtime.KeyValueStore} is how the processes of one job find each other.
  * </ul>
@@ -61,9 +66,11 @@
  * <tr><td>{@code Buffer.View}<td>its maker<td>it is closed
  * <tr><td>{@code Dispatch}<td>its maker<td>it is closed; the arguments it was given are in use until then
  * <tr><td>{@code HostTransfer}, {@code Promise}, {@code ExecuteContext}<td>its maker<td>it is closed
- * <tr><td>{@code Profiler}, {@code MultiSlice}<td>its maker<td>it is closed
+ * <tr><td>{@code Profiler}, {@code MultiSlice}, {@code MegascaleErrors}<td>its maker<td>it is closed
+ * <tr><td>{@code Megascale}, {@code Collectives}, {@code Communicator}<td>its maker<td>it and what was made from it are closed
+ * <tr><td>{@code RawBuffer}, {@code HostMemory}<td>its maker<td>it is closed
  * <tr><td>{@code HloPass.Registration}<td>its maker<td>the process ends; it is not called for what is compiled after its close
- * <tr><td>handlers of custom calls and channels<td>nobody<td>the process ends
+ * <tr><td>handlers of custom calls and channels, partitioners, listeners of {@code RuntimeEvents}<td>nobody<td>the process ends
  * </table>
  *
  * <p>A call counts as a use, so one thread may close what another is using: the C object goes with the last use. Use after close,

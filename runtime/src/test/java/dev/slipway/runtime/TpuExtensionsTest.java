@@ -4,6 +4,8 @@ package dev.slipway.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import dev.slipway.topology.Topologies;
 import java.util.List;
 import java.util.OptionalLong;
@@ -109,6 +111,130 @@ class TpuExtensionsTest {
             assertThat(stats).isEqualTo(executable.memory());
             assertThat(stats.peak()).isNotEqualTo(OptionalLong.of(0));
             assertThat(tpu.tpuExecutables().target(saved)).isNotEmpty();
+        }
+    }
+
+    @Test
+    void devicesOfASliceAreFoundInAPartOfIt() {
+        try (PluginTopology slice = slice("v5e-16");
+                PluginTopology part = slice.tpu().subslice(List.of(2, 2, 1), List.of(1, 2, 1))) {
+            TpuTopology tpu = slice.tpu();
+            List<Integer> origin = List.of(2, 0, 0);
+            for (int device = 0; device < 16; device++) {
+                List<Integer> chip = tpu.chipOfDevice(device).chip();
+                int id = device;
+                if (chip.getFirst() < 2) {
+                    // libtpu ends the process on these.
+                    assertThatThrownBy(() -> tpu.deviceInPart(part, origin, id))
+                            .isInstanceOf(UsageException.BadArgument.class);
+                } else {
+                    assertThat(part.tpu()
+                                    .chipOfDevice(tpu.deviceInPart(part, origin, id))
+                                    .chip())
+                            .isEqualTo(List.of(chip.get(0) - 2, chip.get(1), chip.get(2)));
+                }
+            }
+            assertThatThrownBy(() -> tpu.deviceInPart(part, List.of(4, 0, 0), 0))
+                    .isInstanceOf(UsageException.BadArgument.class);
+        }
+    }
+
+    @Test
+    void aSliceMayHaveOtherHosts() {
+        try (PluginTopology slice = slice("v5e-16");
+                PluginTopology half = slice.tpu().withHosts(List.of(1, 2, 1))) {
+            assertThat(slice.tpu().hasEnhancedBarrier()).isTrue();
+            assertThat(half.tpu().processBounds()).containsExactly(1, 2, 1);
+            assertThat(half.devices()).hasSize(8);
+            assertThatThrownBy(() -> slice.tpu().withHosts(List.of(2))).isInstanceOf(UsageException.BadArgument.class);
+            assertThatThrownBy(() -> slice.tpu().withHosts(List.of(2, 0, 1)))
+                    .isInstanceOf(UsageException.BadArgument.class);
+        }
+    }
+
+    @Test
+    void aGenerationTellsItsSlicesAndTrays() {
+        TpuPlatform v4 = TestPlugins.tpu().tpuPlatform("tpuv4");
+        assertThat(v4.slice("4x4x4"))
+                .isEqualTo(new TpuPlatform.Slice(List.of(4, 4, 4), List.of(true, true, true), false));
+        assertThat(v4.slice("4x4x8_twisted").twisted()).isTrue();
+        assertThat(v4.slices()).hasSizeGreaterThan(100).contains(v4.slice("4x4x4"));
+        assertThat(v4.tray()).isEqualTo(new TpuPlatform.Tray(4, 1));
+        assertThat(TestPlugins.tpu().tpuPlatform("tpuv5e").slice("4x4").dimensions())
+                .containsExactly(4, 4);
+        assertThatThrownBy(() -> v4.slice("3x3x3")).isInstanceOf(StatusException.class);
+        assertThatThrownBy(() -> TestPlugins.tpu().tpuPlatform("v4").slices())
+                .isInstanceOf(StatusException.InvalidArgument.class)
+                .hasMessageContaining("v4");
+        assertThatThrownBy(() -> TestPlugins.tpu().tpuPlatform("")).isInstanceOf(UsageException.BadArgument.class);
+    }
+
+    @Test
+    void aProgramIsWeighedForAMachine() {
+        TpuExecutables executables = TestPlugins.tpu().tpuExecutables();
+        try (PluginTopology slice = slice("v5e-4");
+                Executable executable =
+                        slice.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults())) {
+            SerializedExecutable saved =
+                    SerializedExecutable.of(executable.serialize().toBytes());
+            byte[] target = executables.target(saved);
+            assertThat(executables.cost(target, List.of(executables.program(saved))))
+                    .containsEntry("flops", NamedValue.of(4f));
+            assertThatThrownBy(() -> executables.cost(target, List.of()))
+                    .isInstanceOf(UsageException.BadArgument.class);
+            assertThatThrownBy(() -> executables.cost(target, List.of(Program.stablehlo(TestPlugins.DOUBLE))))
+                    .isInstanceOf(UsageException.BadArgument.class);
+        }
+    }
+
+    @Test
+    void theCompilersFlagsAreReadByName() {
+        TpuExecutables executables = TestPlugins.tpu().tpuExecutables();
+        byte[] environment = executables.withTpuEnvironment(new byte[0]);
+        assertThat(executables.environmentField(environment, "xla_tpu_scoped_vmem_limit_kib"))
+                .isEqualTo("-1");
+        assertThatThrownBy(() -> executables.environmentField(environment, "no_such_flag"))
+                .isInstanceOf(StatusException.InvalidArgument.class)
+                .hasMessageContaining("no_such_flag");
+        assertThatThrownBy(() -> executables.environmentField(environment, ""))
+                .isInstanceOf(UsageException.BadArgument.class);
+        assertThat(executables.isPredetermined(new byte[] {8, 8})).isFalse();
+    }
+
+    @Test
+    void versionsAreComparedWithoutAClient() throws Exception {
+        AbiCompatibility abi = TestPlugins.tpu().abiCompatibility();
+        try (PluginTopology slice = slice("v5e-4");
+                Executable executable =
+                        slice.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults())) {
+            byte[] version = executable.abiVersion();
+            // A runtime of the same platform: base version 4 and the hash of a compiler, by libtpu's field numbers.
+            ByteString runtime = UnknownFieldSet.newBuilder()
+                    .addField(1, UnknownFieldSet.Field.newBuilder().addVarint(4).build())
+                    .addField(
+                            3,
+                            UnknownFieldSet.Field.newBuilder()
+                                    .addLengthDelimited(ByteString.copyFromUtf8("a hash"))
+                                    .build())
+                    .build()
+                    .toByteString();
+            byte[] runtimeVersion = UnknownFieldSet.newBuilder()
+                    .addField(1, UnknownFieldSet.parseFrom(version).getField(1))
+                    .addField(
+                            2,
+                            UnknownFieldSet.Field.newBuilder()
+                                    .addLengthDelimited(runtime)
+                                    .build())
+                    .build()
+                    .toByteArray();
+            assertThat(abi.platformOfRuntime(runtimeVersion)).isEqualTo(abi.platformOfExecutable(version));
+            assertThatThrownBy(() -> abi.checkExecutable(runtimeVersion, version))
+                    .isInstanceOf(StatusException.FailedPrecondition.class)
+                    .hasMessageContaining("base ABI version");
+            assertThatThrownBy(() -> abi.checkRuntime(runtimeVersion, runtimeVersion))
+                    .isInstanceOf(StatusException.Unimplemented.class);
+            assertThatThrownBy(() -> abi.platformOfRuntime(version))
+                    .isInstanceOf(StatusException.InvalidArgument.class);
         }
     }
 

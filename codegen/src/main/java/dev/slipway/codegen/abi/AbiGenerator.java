@@ -120,7 +120,7 @@ public final class AbiGenerator {
             create.addStatement("segment.set($T.JAVA_LONG, 0L, SIZE)", ValueLayout.class);
         }
         type.addMethod(create.addStatement("return segment").build());
-        if (struct.name().endsWith("_Extension") || struct.name().equals("XLA_FFI_Api")) {
+        if (table.extensions().containsValue(struct.name()) || struct.name().equals("XLA_FFI_Api")) {
             offsets(type, placed);
         }
         for (Placed field : placed) {

@@ -6,10 +6,14 @@ import dev.slipway.runtime.internal.abi.PJRT_AbiVersion_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_Client_RuntimeAbiVersion_Args;
 import dev.slipway.runtime.internal.abi.PJRT_ExecutableAbiVersion_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_ExecutableAbiVersion_FromProto_Args;
+import dev.slipway.runtime.internal.abi.PJRT_ExecutableAbiVersion_PlatformId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_ExecutableAbiVersion_ToProto_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Executable_GetAbiVersion_Args;
 import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_Destroy_Args;
+import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_FromProto_Args;
 import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args;
+import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args;
+import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_PlatformId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_ToProto_Args;
 import java.lang.foreign.MemorySegment;
 
@@ -87,21 +91,107 @@ public final class AbiVersions {
     /** Throws the plugin's error unless the executable of that version runs on the client. */
     public static void check(Api api, Scratch scratch, long client, byte[] executableVersion) {
         Api.Table table = api.extension(Extension.ABI_VERSION);
-        MemorySegment parse = PJRT_ExecutableAbiVersion_FromProto_Args.in(scratch);
-        PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto(
-                parse, Native.bytes(scratch, executableVersion).address());
-        PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto_size(parse, executableVersion.length);
-        table.call(PJRT_AbiVersion_Extension.executable_abi_version_from_proto, parse);
-        long executable = PJRT_ExecutableAbiVersion_FromProto_Args.abi_version(parse);
         long version = runtime(table, scratch, client);
         try {
+            checkExecutable(table, scratch, version, executableVersion);
+        } finally {
+            destroyRuntime(table, scratch, version);
+        }
+    }
+
+    private static void checkExecutable(Api.Table table, Scratch scratch, long runtime, byte[] executableVersion) {
+        long executable = readExecutable(table, scratch, executableVersion);
+        try {
             MemorySegment args = PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.in(scratch);
-            PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.abi_version(args, version);
+            PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.abi_version(args, runtime);
             PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.executable_abi_version(args, executable);
             table.call(PJRT_AbiVersion_Extension.runtime_abi_version_is_compatible_with_executable, args);
         } finally {
-            destroyRuntime(table, scratch, version);
             destroyExecutable(table, scratch, executable);
+        }
+    }
+
+    private static long readExecutable(Api.Table table, Scratch scratch, byte[] proto) {
+        MemorySegment args = PJRT_ExecutableAbiVersion_FromProto_Args.in(scratch);
+        PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto(
+                args, Native.bytes(scratch, proto).address());
+        PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto_size(args, proto.length);
+        table.call(PJRT_AbiVersion_Extension.executable_abi_version_from_proto, args);
+        return PJRT_ExecutableAbiVersion_FromProto_Args.abi_version(args);
+    }
+
+    private static long readRuntime(Api.Table table, Scratch scratch, byte[] proto) {
+        MemorySegment args = PJRT_RuntimeAbiVersion_FromProto_Args.in(scratch);
+        PJRT_RuntimeAbiVersion_FromProto_Args.serialized_proto(
+                args, Native.bytes(scratch, proto).address());
+        PJRT_RuntimeAbiVersion_FromProto_Args.serialized_proto_size(args, proto.length);
+        table.call(PJRT_AbiVersion_Extension.runtime_abi_version_from_proto, args);
+        return PJRT_RuntimeAbiVersion_FromProto_Args.abi_version(args);
+    }
+
+    /** Throws the plugin's error unless an executable runs on a runtime, by their versions. */
+    public static void checkExecutable(Api api, byte[] runtimeVersion, byte[] executableVersion) {
+        Api.Table table = api.extension(Extension.ABI_VERSION);
+        try (Scratch scratch = Scratch.open()) {
+            long runtime = readRuntime(table, scratch, runtimeVersion);
+            try {
+                checkExecutable(table, scratch, runtime, executableVersion);
+            } finally {
+                destroyRuntime(table, scratch, runtime);
+            }
+        }
+    }
+
+    /** Throws the plugin's error unless a runtime takes the place of another, by their versions. */
+    public static void checkRuntime(Api api, byte[] runtimeVersion, byte[] otherVersion) {
+        Api.Table table = api.extension(Extension.ABI_VERSION);
+        try (Scratch scratch = Scratch.open()) {
+            long runtime = readRuntime(table, scratch, runtimeVersion);
+            try {
+                long other = readRuntime(table, scratch, otherVersion);
+                try {
+                    MemorySegment args = PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.in(scratch);
+                    PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.abi_version(args, runtime);
+                    PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.other_abi_version(args, other);
+                    table.call(PJRT_AbiVersion_Extension.runtime_abi_version_is_compatible_with_runtime, args);
+                } finally {
+                    destroyRuntime(table, scratch, other);
+                }
+            } finally {
+                destroyRuntime(table, scratch, runtime);
+            }
+        }
+    }
+
+    /** The number of the platform that an executable is for, by its version. */
+    public static long platformOfExecutable(Api api, byte[] version) {
+        Api.Table table = api.extension(Extension.ABI_VERSION);
+        try (Scratch scratch = Scratch.open()) {
+            long executable = readExecutable(table, scratch, version);
+            try {
+                MemorySegment args = PJRT_ExecutableAbiVersion_PlatformId_Args.in(scratch);
+                PJRT_ExecutableAbiVersion_PlatformId_Args.abi_version(args, executable);
+                table.call(PJRT_AbiVersion_Extension.executable_abi_version_platform_id, args);
+                return PJRT_ExecutableAbiVersion_PlatformId_Args.platform_id(args);
+            } finally {
+                destroyExecutable(table, scratch, executable);
+            }
+        }
+    }
+
+    /** The number of the platform that a runtime is of, by its version. */
+    public static long platformOfRuntime(Api api, byte[] version) {
+        Api.Table table = api.extension(Extension.ABI_VERSION);
+        try (Scratch scratch = Scratch.open()) {
+            long runtime = readRuntime(table, scratch, version);
+            try {
+                MemorySegment args = PJRT_RuntimeAbiVersion_PlatformId_Args.in(scratch);
+                PJRT_RuntimeAbiVersion_PlatformId_Args.abi_version(args, runtime);
+                table.call(PJRT_AbiVersion_Extension.runtime_abi_version_platform_id, args);
+                return PJRT_RuntimeAbiVersion_PlatformId_Args.platform_id(args);
+            } finally {
+                destroyRuntime(table, scratch, runtime);
+            }
         }
     }
 }

@@ -49,6 +49,7 @@ public final class Api {
     private final Map<Integer, MemorySegment> extensions;
     private final Events events;
     private final Glances glances = new Glances();
+    private @Nullable CrossHostUpcall crossHost;
     private final AtomicInteger handles = new AtomicInteger();
 
     /** Reads the struct that {@code GetPjrtApi} returned. */
@@ -80,6 +81,14 @@ public final class Api {
     /** The plugin's events. */
     public Events events() {
         return events;
+    }
+
+    /** The callbacks of transfers between hosts. */
+    public synchronized CrossHostUpcall crossHost() {
+        if (crossHost == null) {
+            crossHost = new CrossHostUpcall(this);
+        }
+        return crossHost;
     }
 
     /** Size of the plugin's {@code PJRT_Api} in bytes. */
@@ -203,6 +212,15 @@ public final class Api {
 
     /** The exception for an error that C handed over; frees the error. */
     public StatusException take(long error) {
+        try {
+            return read(error);
+        } finally {
+            destroy(error);
+        }
+    }
+
+    /** The exception for an error that stays C's. */
+    public StatusException read(long error) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment code = PJRT_Error_GetCode_Args.in(arena);
             PJRT_Error_GetCode_Args.error(code, error);
@@ -213,8 +231,6 @@ public final class Api {
             String text = Native.string(
                     PJRT_Error_Message_Args.message(message), PJRT_Error_Message_Args.message_size(message));
             return StatusException.of(PJRT_Error_GetCode_Args.code(code), text, payloads(arena, error));
-        } finally {
-            destroy(error);
         }
     }
 

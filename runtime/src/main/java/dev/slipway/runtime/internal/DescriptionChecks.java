@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime.internal;
 
+import dev.slipway.runtime.Buffer;
+import dev.slipway.runtime.CrossHostTransfers;
 import dev.slipway.runtime.DeviceDescription;
 import dev.slipway.runtime.ElementType;
 import dev.slipway.runtime.ExecuteContext;
 import dev.slipway.runtime.Extension;
+import dev.slipway.runtime.HostMemory;
+import dev.slipway.runtime.Megascale;
+import dev.slipway.runtime.MegascaleErrors;
 import dev.slipway.runtime.MegascaleIds;
 import dev.slipway.runtime.Memory;
 import dev.slipway.runtime.MultiSlice;
@@ -12,6 +17,7 @@ import dev.slipway.runtime.Plugin;
 import dev.slipway.runtime.PluginTopology;
 import dev.slipway.runtime.Profiler;
 import dev.slipway.runtime.Promise;
+import dev.slipway.runtime.RuntimeEvents;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
 import dev.slipway.runtime.TpuTopology;
@@ -20,10 +26,12 @@ import dev.slipway.runtime.internal.abi.PjrtAbi;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** What a plugin says of itself, of a machine, and of the devices that are there. */
 final class DescriptionChecks extends CheckGroup {
@@ -88,6 +96,18 @@ final class DescriptionChecks extends CheckGroup {
             return expect(
                     place, plugin.megascaleIds().place(plugin.megascaleIds().of(place)));
         });
+        checks.put("plugin.megascale_context", () -> {
+            try (Megascale context = plugin.megascale()) {
+                context.initialize();
+                return "port " + context.port();
+            }
+        });
+        checks.put("plugin.megascale_errors", () -> {
+            try (MegascaleErrors errors = plugin.megascaleErrors("a check")) {
+                return expect(0L, errors.size());
+            }
+        });
+        checks.put("plugin.tpu_platform", () -> plugin.tpuPlatform("tpuv4").slice("4x4x4"));
         for (Extension extension : Extension.values()) {
             if (extension == Extension.EXAMPLE || extension == Extension.UNKNOWN) {
                 continue;
@@ -162,6 +182,26 @@ final class DescriptionChecks extends CheckGroup {
         checks.put("client.default_device_assignment", () -> Arrays.toString(client().defaultDeviceAssignment(1, 1)));
         checks.put("client.default_layout", () -> client().defaultLayout(TensorType.of(ElementType.F32, 2, 3)));
         checks.put("client.abi_version", () -> bytes(client().abiVersion()));
+        checks.put("client.host_memory", () -> {
+            try (HostMemory memory = client().allocateHost(4096)) {
+                memory.segment().fill((byte) 1);
+                return memory.segment().byteSize() + " bytes";
+            }
+        });
+        checks.put("client.events", () -> {
+            RuntimeEvents events = client().events();
+            List<RuntimeEvents.Event> heard = new ArrayList<>();
+            RuntimeEvents.Event event = new RuntimeEvents.SliceFailure(RuntimeEvents.SliceFailure.Cause.INJECTED);
+            events.onSliceFailure(heard::add);
+            events.raise(event);
+            return expect(List.of(event), heard);
+        });
+        checks.put("client.cross_host_descriptors", () -> {
+            CrossHostTransfers.Expected expected = client().crossHost().expect(device(), List.of(VECTOR));
+            try (Buffer _ = expected.buffers().getFirst()) {
+                return bytes(expected.descriptors().get(10, TimeUnit.SECONDS).getFirst());
+            }
+        });
         checks.put("client.dma_map", () -> {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment page = arena.allocate(4096, 4096);

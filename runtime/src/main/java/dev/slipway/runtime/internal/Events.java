@@ -6,12 +6,10 @@ import dev.slipway.runtime.internal.abi.PJRT_Event_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Event_IsReady_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Event_OnReady_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -39,17 +37,11 @@ public final class Events {
     }
 
     private MemorySegment stub(String method) {
-        try {
-            return Native.upcall(
-                    MethodHandles.lookup()
-                            .findVirtual(
-                                    Events.class, method, MethodType.methodType(void.class, long.class, long.class))
-                            .bindTo(this),
-                    FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
-                    Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
-        }
+        return Native.upcall(
+                MethodHandles.lookup(),
+                this,
+                method,
+                FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
     }
 
     /** Blocks until the event is ready; throws its error. */

@@ -29,7 +29,6 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,16 +45,11 @@ public final class FfiUpcall {
 
     /** The C function that calls {@code handler}; it lives as long as the process, as registrations do. */
     public static MemorySegment stub(FfiHandler handler) {
-        try {
-            return Native.upcall(
-                    MethodHandles.lookup()
-                            .findVirtual(FfiUpcall.class, "call", MethodType.methodType(long.class, long.class))
-                            .bindTo(new FfiUpcall(handler)),
-                    FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
-                    Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
-        }
+        return Native.upcall(
+                MethodHandles.lookup(),
+                new FfiUpcall(handler),
+                "call",
+                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
     }
 
     @SuppressWarnings("unused") // called from C
@@ -181,7 +175,7 @@ public final class FfiUpcall {
     }
 
     /** XLA's numbers, which are not PJRT's. */
-    private static ElementType elementType(int dtype) {
+    static ElementType elementType(int dtype) {
         return switch (dtype) {
             case XLA_FFI_DataType.PRED -> ElementType.PRED;
             case XLA_FFI_DataType.S1 -> ElementType.S1;

@@ -11,12 +11,9 @@ import dev.slipway.runtime.internal.abi.PJRT_XlaTransform_string;
 import dev.slipway.runtime.internal.abi.PJRT_XlaTransform_version_and_error;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
@@ -24,10 +21,6 @@ import java.util.Optional;
 public final class HloPassUpcall {
 
     private static final long VERSION = 1;
-    private static final MethodHandle MALLOC =
-            Native.libc("malloc", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
-    private static final MemorySegment FREE =
-            Linker.nativeLinker().defaultLookup().find("free").orElseThrow();
 
     private final HloPass pass;
 
@@ -37,25 +30,17 @@ public final class HloPassUpcall {
 
     /** The struct; it lives as long as the process, since a compilation that has begun may call it after it was taken away. */
     public static MemorySegment callbacks(HloPass pass) {
-        try {
-            MemorySegment callbacks = PJRT_XlaTransform_Callbacks.in(Arena.global());
-            PJRT_XlaTransform_Callbacks.version(callbacks, VERSION);
-            PJRT_XlaTransform_Callbacks.transform_hlo_module(
-                    callbacks,
-                    Native.upcall(
-                                    MethodHandles.lookup()
-                                            .findVirtual(
-                                                    HloPassUpcall.class,
-                                                    "transform",
-                                                    MethodType.methodType(void.class, long.class, long.class))
-                                            .bindTo(new HloPassUpcall(pass)),
-                                    FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG),
-                                    Arena.global())
-                            .address());
-            return callbacks;
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
-        }
+        MemorySegment callbacks = PJRT_XlaTransform_Callbacks.in(Arena.global());
+        PJRT_XlaTransform_Callbacks.version(callbacks, VERSION);
+        PJRT_XlaTransform_Callbacks.transform_hlo_module(
+                callbacks,
+                Native.upcall(
+                                MethodHandles.lookup(),
+                                new HloPassUpcall(pass),
+                                "transform",
+                                FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG))
+                        .address());
+        return callbacks;
     }
 
     @SuppressWarnings("unused") // called from C
@@ -87,17 +72,11 @@ public final class HloPassUpcall {
 
     /** Gives the compiler bytes, which it frees when it has read them. */
     private static void hand(MemorySegment args, byte[] bytes, MemorySegment string) {
-        long block;
-        try {
-            block = (long) MALLOC.invokeExact((long) Math.max(1, bytes.length));
-        } catch (Throwable e) {
-            throw Native.unchecked(e);
-        }
-        MemorySegment.copy(bytes, 0, Native.at(block, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
+        long block = Native.malloc(bytes);
         PJRT_XlaTransform_string.data(string, block);
         PJRT_XlaTransform_string.size(string, bytes.length);
         MemorySegment header = PJRT_XlaTransform_Args.header(args);
         PJRT_XlaTransform_version_and_error.data(header, block);
-        PJRT_XlaTransform_version_and_error.cleanup_fn(header, FREE.address());
+        PJRT_XlaTransform_version_and_error.cleanup_fn(header, Native.FREE.address());
     }
 }

@@ -5,14 +5,10 @@ import dev.slipway.runtime.KeyValueStore;
 import dev.slipway.runtime.internal.abi.PJRT_KeyValueGetCallback_Args;
 import dev.slipway.runtime.internal.abi.PJRT_KeyValuePutCallback_Args;
 import dev.slipway.runtime.internal.abi.PJRT_KeyValueTryGetCallback_Args;
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -26,10 +22,6 @@ public final class KeyValueCallbacks {
 
     private static final FunctionDescriptor CALLBACK =
             FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
-    private static final MethodHandle MALLOC =
-            Native.libc("malloc", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
-    private static final MemorySegment FREE =
-            Linker.nativeLinker().defaultLookup().find("free").orElseThrow();
 
     private final KeyValueStore store;
 
@@ -54,16 +46,7 @@ public final class KeyValueCallbacks {
     }
 
     private MemorySegment stub(String method) {
-        try {
-            return Native.upcall(
-                    MethodHandles.lookup()
-                            .findVirtual(KeyValueCallbacks.class, method, MethodType.methodType(long.class, long.class))
-                            .bindTo(this),
-                    CALLBACK,
-                    Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(e.getMessage(), e);
-        }
+        return Native.upcall(MethodHandles.lookup(), this, method, CALLBACK);
     }
 
     // Nothing may be thrown into C, so each of these turns whatever comes into an error of the plugin's.
@@ -77,9 +60,9 @@ public final class KeyValueCallbacks {
                     Native.string(
                             PJRT_KeyValueGetCallback_Args.key(args), PJRT_KeyValueGetCallback_Args.key_size(args)),
                     Duration.ofMillis(PJRT_KeyValueGetCallback_Args.timeout_in_ms(args)));
-            PJRT_KeyValueGetCallback_Args.value(args, copy(value));
+            PJRT_KeyValueGetCallback_Args.value(args, Native.malloc(value));
             PJRT_KeyValueGetCallback_Args.value_size(args, value.length);
-            PJRT_KeyValueGetCallback_Args.value_deleter_callback(args, FREE.address());
+            PJRT_KeyValueGetCallback_Args.value_deleter_callback(args, Native.FREE.address());
             return 0;
         } catch (TimeoutException e) {
             return error(error, DEADLINE_EXCEEDED, e);
@@ -102,9 +85,9 @@ public final class KeyValueCallbacks {
             if (value.isEmpty()) {
                 return error(error, NOT_FOUND, new IllegalStateException("nobody put '" + key + "' yet"));
             }
-            PJRT_KeyValueTryGetCallback_Args.value(args, copy(value.get()));
+            PJRT_KeyValueTryGetCallback_Args.value(args, Native.malloc(value.get()));
             PJRT_KeyValueTryGetCallback_Args.value_size(args, value.get().length);
-            PJRT_KeyValueTryGetCallback_Args.value_deleter_callback(args, FREE.address());
+            PJRT_KeyValueTryGetCallback_Args.value_deleter_callback(args, Native.FREE.address());
             return 0;
         } catch (Throwable e) {
             return error(error, INTERNAL, e);
@@ -124,13 +107,6 @@ public final class KeyValueCallbacks {
         } catch (Throwable e) {
             return error(PJRT_KeyValuePutCallback_Args.callback_error(args), INTERNAL, e);
         }
-    }
-
-    private static long copy(byte[] value) throws Throwable {
-        long copy = (long) MALLOC.invokeExact(Math.max(1L, value.length));
-        MemorySegment.copy(
-                value, 0, Native.at(copy, Math.max(1, value.length)), ValueLayout.JAVA_BYTE, 0, value.length);
-        return copy;
     }
 
     private static long error(long maker, int code, Throwable e) {

@@ -41,6 +41,12 @@ public final class Native {
     private static final MethodHandle MAKE_ERROR = LINKER.downcallHandle(FunctionDescriptor.of(
             ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
+    /** {@code void free(void*)}. */
+    public static final MemorySegment FREE = LINKER.defaultLookup().find("free").orElseThrow();
+
+    private static final MethodHandle MALLOC =
+            libc("malloc", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
     private Native() {}
 
     /** Calls {@code PJRT_Error* function(args)} and returns the error's address, 0 for none. */
@@ -102,6 +108,17 @@ public final class Native {
         }
     }
 
+    /** A copy of bytes that C frees, with {@link #FREE}. */
+    public static long malloc(byte[] bytes) {
+        try {
+            long block = (long) MALLOC.invokeExact((long) Math.max(1, bytes.length));
+            MemorySegment.copy(bytes, 0, at(block, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
+            return block;
+        } catch (Throwable e) {
+            throw unchecked(e);
+        }
+    }
+
     /** A downcall handle for a function of libc. */
     public static MethodHandle libc(String name, FunctionDescriptor descriptor) {
         return LINKER.downcallHandle(
@@ -120,6 +137,20 @@ public final class Native {
             FunctionDescriptor descriptor) {
         try {
             return LINKER.upcallStub(lookup.findStatic(owner, method, type), descriptor, Arena.global());
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError(e.getMessage(), e);
+        }
+    }
+
+    /** A C function pointer to a method of an object, living as long as the process; the lookup is of the object's class. */
+    public static MemorySegment upcall(
+            MethodHandles.Lookup lookup, Object receiver, String method, FunctionDescriptor descriptor) {
+        try {
+            return LINKER.upcallStub(
+                    lookup.findVirtual(lookup.lookupClass(), method, descriptor.toMethodType())
+                            .bindTo(receiver),
+                    descriptor,
+                    Arena.global());
         } catch (ReflectiveOperationException e) {
             throw new LinkageError(e.getMessage(), e);
         }

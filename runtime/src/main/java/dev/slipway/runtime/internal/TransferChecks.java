@@ -8,6 +8,7 @@ import dev.slipway.runtime.ElementType;
 import dev.slipway.runtime.HostTransfer;
 import dev.slipway.runtime.Layout;
 import dev.slipway.runtime.Memory;
+import dev.slipway.runtime.RawBuffer;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.runtime.TensorType;
 import dev.slipway.runtime.UsageException;
@@ -187,6 +188,23 @@ final class TransferChecks extends CheckGroup {
                     Buffer real = vector()) {
                 alias.fulfill(real);
                 return expect(VALUES, floats(stands));
+            }
+        });
+        checks.put("buffer.raw", () -> {
+            try (Buffer buffer = vector();
+                    RawBuffer raw = buffer.raw();
+                    Arena arena = Arena.ofConfined()) {
+                MemorySegment copy = arena.allocate(raw.bytes());
+                raw.read(copy, 0).get(10, TimeUnit.SECONDS);
+                raw.write(copy, 0).get(10, TimeUnit.SECONDS);
+                return expect(VALUES.clone(), floats(buffer));
+            }
+        });
+        checks.put("buffer.await_on_stream", () -> {
+            try (Buffer buffer = vector()) {
+                long stream = device().stream();
+                buffer.awaitOn(stream);
+                return "stream " + Long.toHexString(stream);
             }
         });
         checks.put("buffer.copy_raw_to_host_later", () -> {
