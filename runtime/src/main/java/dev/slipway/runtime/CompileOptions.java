@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -271,6 +272,17 @@ public final class CompileOptions {
                 }
             }));
         });
+    }
+
+    /**
+     * The compiler options as flags, for the variable of the C environment that a plugin reads them from when it is loaded: {@code
+     * LIBTPU_INIT_ARGS} or {@code XLA_FLAGS}. They are sorted by name; truth values are 1 and 0.
+     */
+    public String flags() {
+        return compilerOptions.entrySet().stream()
+                .map(option -> "--" + option.getKey() + "="
+                        + (option.getValue() instanceof Boolean flag ? (flag ? "1" : "0") : option.getValue()))
+                .collect(Collectors.joining(" "));
     }
 
     /** The serialized {@code CompileOptionsProto}. */

@@ -60,7 +60,8 @@ public abstract sealed class StatusException extends PjrtException {
             case 6 -> new AlreadyExists(message, payloads);
             case 7 -> new PermissionDenied(message, payloads);
             case 8 ->
-                message.contains("CompileTimeHbmOom")
+                // The second is how libtpu said it before its errors had names (0.0.32).
+                message.contains("CompileTimeHbmOom") || message.contains("Ran out of memory in memory space hbm")
                         ? new CompileTimeHbmOom(message, payloads)
                         : new ResourceExhausted(message, payloads);
             case 9 -> new FailedPrecondition(message, payloads);

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -30,25 +30,6 @@ class CollectivesTest {
         "allToAll 1 [3.0, 4.0, 30.0, 40.0]"
     };
 
-    private static Process start(int port) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(
-                        ProcessHandle.current().info().command().orElseThrow(),
-                        "-Xmx256m",
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        CollectivesProcess.class.getName())
-                .redirectErrorStream(true);
-        builder.environment().put("LIBTPU_INIT_ARGS", "--megascale_port=" + port + " --megascale_transport_type=grpc");
-        return builder.start();
-    }
-
-    private static List<String> output(Process process) throws Exception {
-        String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor()).as(text).isZero();
-        return text.lines().toList();
-    }
-
     private static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
@@ -58,7 +39,11 @@ class CollectivesTest {
     @Test
     void twoMembersInOneProcessExchangeArrays() throws Exception {
         int port = freePort();
-        assertThat(output(start(port))).contains("port " + port).contains(ALL);
+        assertThat(TestJvm.run(
+                        CollectivesProcess.class,
+                        Map.of("LIBTPU_INIT_ARGS", "--megascale_port=" + port + " --megascale_transport_type=grpc")))
+                .contains("port " + port)
+                .contains(ALL);
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.slipway.topology.Topologies;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -202,6 +203,53 @@ class CompileOptionsTest {
         assertThat(override.getField(1).getLengthDelimitedList().getFirst().toStringUtf8())
                 .isEqualTo("some_flag");
         assertThat(message(override, 2).getField(2).getVarintList()).containsExactly(1L);
+    }
+
+    @Test
+    void optionsAreFlagsInTheOrderOfTheirNames() {
+        // The cases of AXLearn's translation, which keeps the order that they were set in.
+        assertThat(CompileOptions.defaults().flags()).isEmpty();
+        assertThat(CompileOptions.of(o -> o.compilerOption("a", "true")
+                                .compilerOption("b", "false")
+                                .compilerOption("c", true)
+                                .compilerOption("d", false)
+                                .compilerOption("w", "")
+                                .compilerOption("x", 5)
+                                .compilerOption("y", "10m")
+                                .compilerOption("z", 0))
+                        .flags())
+                .isEqualTo("--a=true --b=false --c=1 --d=0 --w= --x=5 --y=10m --z=0");
+    }
+
+    @Test
+    void libtpuTakesFlagsFromItsEnvironmentAsItTakesOptions() throws Exception {
+        CompileOptions options = CompileOptions.of(o -> o.compilerOption("xla_tpu_scoped_vmem_limit_kib", 32768)
+                .compilerOption("xla_tpu_spmd_rng_bit_generator_unsafe", true)
+                .compilerOption("xla_tpu_enable_latency_hiding_scheduler", "true"));
+        // libtpu reads them when it is loaded, so this is another JVM's.
+        assertThat(TestJvm.run(
+                        FlagsProcess.class,
+                        Map.of("LIBTPU_INIT_ARGS", options.flags()),
+                        "xla_tpu_scoped_vmem_limit_kib",
+                        "xla_tpu_spmd_rng_bit_generator_unsafe",
+                        "xla_tpu_enable_latency_hiding_scheduler"))
+                .contains(
+                        "xla_tpu_scoped_vmem_limit_kib=32768",
+                        "xla_tpu_spmd_rng_bit_generator_unsafe=true",
+                        "xla_tpu_enable_latency_hiding_scheduler=true");
+    }
+
+    /** Prints what libtpu has flags set to. */
+    static final class FlagsProcess {
+        private FlagsProcess() {}
+
+        public static void main(String[] names) {
+            TpuExecutables executables = TestPlugins.tpu().tpuExecutables();
+            byte[] environment = executables.withTpuEnvironment(new byte[0]);
+            for (String name : names) {
+                System.out.println(name + "=" + executables.environmentField(environment, name));
+            }
+        }
     }
 
     @Test
