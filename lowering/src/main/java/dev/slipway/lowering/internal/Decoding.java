@@ -195,12 +195,21 @@ final class Decoding {
     }
 
     /**
+     * What a loop's first step, which has no token to feed, gives in place of a token's activations.
+     *
+     * @param first whether this is that step, {@code i1[]}
+     * @param last activations of the prompts' last tokens, {@code [rows, width]}
+     */
+    record Beginning(Value first, Value last) {}
+
+    /**
      * {@link #step} without the head: activations {@code [rows, width]} and the cache.
      *
-     * @param going whether there is a step to go at all, {@code i1[]}; the activations mean nothing if not. Null if there is
+     * @param beginning null where there is a token to feed in any case. In the first step the column is written for nothing
+     *     where layers are unrolled, so it is to be that of the next step
      */
     LayerStack.State feed(
-            Ops o, Value column, Value positions, Value tokens, List<Value> cache, @Nullable Value going) {
+            Ops o, Value column, Value positions, Value tokens, List<Value> cache, @Nullable Beginning beginning) {
         long rows = o.size(tokens, 0);
         long columns = options.maxLength();
         long[] ring = {rows, columns};
@@ -214,10 +223,12 @@ final class Decoding {
         Value x = embed(o, ids, queries);
         LayerStack.State state = layers.run(
                 o,
-                new LayerStack.Pass.Step(column, going),
+                new LayerStack.Pass.Step(column, beginning == null ? null : o.b().not(beginning.first())),
                 new Positions(queries, held),
-                new LayerStack.State(x, cache));
-        return new LayerStack.State(o.b().reshape(state.x(), rows, config.width()), state.cache());
+                new LayerStack.State(x, layers.clear(o, cache, column)));
+        Value fed = o.b().reshape(state.x(), rows, config.width());
+        return new LayerStack.State(
+                beginning == null ? fed : o.b().select(beginning.first(), beginning.last(), fed), state.cache());
     }
 
     /** The column that is written {@code step} steps after a prefix {@code width} wide, {@code i32[]}. */
@@ -232,8 +243,14 @@ final class Decoding {
 
     /** {@link #feed} for rows that all began with the prefix. */
     LayerStack.State feedBehind(
-            Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache, @Nullable Value going) {
-        return feed(o, column(o, step, width), behind(o, step, lengths), tokens, cache, going);
+            Ops o,
+            Value step,
+            long width,
+            Value lengths,
+            Value tokens,
+            List<Value> cache,
+            @Nullable Beginning beginning) {
+        return feed(o, column(o, step, width), behind(o, step, lengths), tokens, cache, beginning);
     }
 
     private static Value behind(Ops o, Value step, Value lengths) {

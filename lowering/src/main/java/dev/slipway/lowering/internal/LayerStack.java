@@ -13,6 +13,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -87,6 +88,26 @@ final class LayerStack {
     /** Which dimension of the cache's tensors is the columns. */
     int cacheColumnDimension() {
         return cacheRowDimension() + (form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 3 : 2);
+    }
+
+    /**
+     * Zeroes the column that a step is to write, where layers are scanned. libtpu keeps in on-chip memory only what a loop's
+     * body uses soon after it begins, and a use in an inner loop counts as one at that loop's end: a decode loop whose
+     * first use of the cache is the layers' loop has it in HBM.
+     */
+    List<Value> clear(Ops o, List<Value> cache, Value column) {
+        return form.layers() == Form.Layers.UNROLLED
+                ? cache
+                : cache.stream().map(tensor -> clear(o, tensor, column)).toList();
+    }
+
+    private Value clear(Ops o, Value tensor, Value column) {
+        long[] shape = o.shape(tensor);
+        int at = cacheColumnDimension();
+        shape[at] = 1;
+        List<Value> starts = new ArrayList<>(Collections.nCopies(shape.length, o.scalar(ElementType.I32, 0)));
+        starts.set(at, column);
+        return o.b().dynamicUpdateSlice(tensor, o.zeros(form.cache(), shape), starts);
     }
 
     /** Runs the layers. */

@@ -120,33 +120,33 @@ public final class Lowerer {
             }
             Transcript transcript = Transcript.empty(o, options, filled * decodes, length);
             List<String> names = List.copyOf(begin.keySet());
-            int recordAt = 4 + names.size();
+            int recordAt = 3 + names.size();
             int cacheAt = recordAt + transcript.tensors().size();
 
-            // Head and draw stand once in the program, before the layers, so that the prompts' last activations enter
-            // the loop as a step's do: the vocabulary's matrix and the random numbers are much of what is compiled.
+            // Head and draw stand once in the program, behind the layers, which the first step passes over: the
+            // vocabulary's matrix and the random numbers are much of what is compiled. Behind and not before them,
+            // since libtpu keeps in on-chip memory what a loop's body uses at its beginning.
             List<Value> start = new ArrayList<>();
             start.add(o.scalar(ElementType.I32, 0));
             start.add(o.constant(ElementType.I1, 1));
             start.add(inputs.get(KEY));
-            start.add(last);
             start.addAll(begin.values());
             start.addAll(transcript.tensors());
             start.addAll(cache);
             List<Value> end = o.loop(start, (_, it) -> it.get(1), (c, it) -> {
                 Value step = it.get(0);
-                Map<String, Value> before = named(names, it.subList(4, recordAt));
-                Sampler.Choice choice = sampler.choose(c, decoding.logits(c, it.get(3)), it.get(2), before);
-                Map<String, Value> state = sampler.next(c, before, choice);
-                Value going = c.any(c.b().not(Sampler.get(state, Sampler.DONE)), 0);
+                Map<String, Value> before = named(names, it.subList(3, recordAt));
                 LayerStack.State fed = decoding.feed(
                         c,
-                        decoding.column(c, step, width),
-                        Sampler.get(state, Sampler.POSITIONS),
-                        Sampler.get(state, Sampler.TOKENS),
+                        decoding.column(c, c.maximum(c.plus(step, -1), 0), width),
+                        Sampler.get(before, Sampler.POSITIONS),
+                        Sampler.get(before, Sampler.TOKENS),
                         it.subList(cacheAt, it.size()),
-                        going);
-                List<Value> carried = new ArrayList<>(List.of(c.add(step, 1), going, choice.key(), fed.x()));
+                        new Decoding.Beginning(c.compare(step, c.int32(0), ComparisonDirection.EQ), last));
+                Sampler.Choice choice = sampler.choose(c, decoding.logits(c, fed.x()), it.get(2), before);
+                Map<String, Value> state = sampler.next(c, before, choice);
+                Value going = c.any(c.b().not(Sampler.get(state, Sampler.DONE)), 0);
+                List<Value> carried = new ArrayList<>(List.of(c.add(step, 1), going, choice.key()));
                 carried.addAll(state.values());
                 carried.addAll(new Transcript(it.subList(recordAt, cacheAt))
                         .put(c, sampler, before, choice, step)

@@ -30,7 +30,7 @@ public final class ReferenceLowerer {
     private static final String SEQUENCES = "options/stop_sequences";
     private static final String MAX_LENGTH = "options/max_length";
 
-    // What the loop carries, in order; behind it the activations, where it begins with a draw, and the cache.
+    // What the loop carries, in order; behind it the cache.
     private static final int STEP = 0;
     private static final int GOING = 1;
     private static final int KEY = 2;
@@ -119,37 +119,26 @@ public final class ReferenceLowerer {
             Value last = decoding.last(o, read);
             List<Value> cache = Reference.repeat(o, decoding, read.cache(), decodes);
             int fixed = start.size();
-            List<Value> end;
-            if (decodes == 1) {
-                // As in the default program: head and draw stand once, before the layers.
-                start.add(last);
-                start.addAll(cache);
-                end = o.loop(start, (_, it) -> it.get(GOING), (c, it) -> {
-                    List<Value> drawn = turn.draw(c, decoding.logits(c, it.get(fixed)), it);
-                    LayerStack.State fed = decoding.feedBehind(
-                            c,
-                            it.get(STEP),
-                            width,
-                            lengths,
-                            drawn.get(TOKEN),
-                            it.subList(fixed + 1, it.size()),
-                            drawn.get(GOING));
-                    drawn.add(fed.x());
-                    drawn.addAll(fed.cache());
-                    return drawn;
-                });
-            } else {
-                List<Value> first = turn.draw(o, decoding.logits(o, last), start);
-                first.addAll(cache);
-                end = o.loop(first, (_, it) -> it.get(GOING), (c, it) -> {
-                    Value behind = c.plus(it.get(STEP), -1);
-                    LayerStack.State fed = decoding.feedBehind(
-                            c, behind, width, lengths, it.get(TOKEN), it.subList(fixed, it.size()), null);
-                    List<Value> drawn = turn.draw(c, decoding.logits(c, fed.x()), it);
-                    drawn.addAll(fed.cache());
-                    return drawn;
-                });
-            }
+            // As in the default program, head and draw stand once where the first token is drawn like the others.
+            boolean once = decodes == 1;
+            List<Value> begin = once ? start : turn.draw(o, decoding.logits(o, last), start);
+            begin.addAll(cache);
+            List<Value> end = o.loop(begin, (_, it) -> it.get(GOING), (c, it) -> {
+                Value step = it.get(STEP);
+                LayerStack.State fed = decoding.feedBehind(
+                        c,
+                        c.maximum(c.plus(step, -1), 0),
+                        width,
+                        lengths,
+                        it.get(TOKEN),
+                        it.subList(fixed, it.size()),
+                        once
+                                ? new Decoding.Beginning(c.compare(step, c.int32(0), ComparisonDirection.EQ), last)
+                                : null);
+                List<Value> drawn = turn.draw(c, decoding.logits(c, fed.x()), it);
+                drawn.addAll(fed.cache());
+                return drawn;
+            });
             long[] shape = {batch, decodes, width};
             results.add(o.b().reshape(Rows.behindPrompts(o, prompts, lengths, end.get(TOKENS), 1), shape));
             results.add(o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(SCORES), 1), shape));
