@@ -4,6 +4,7 @@ package dev.slipway.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import com.google.common.base.Splitter;
 import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
@@ -25,6 +26,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -398,8 +400,23 @@ class DecodingTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, 4, 4", "8, 1, 8", "1, 8, 2", "4, 2, 3", "8, 1, 5"})
-    void eightDevicesGiveTheTokensOfOneWhetherOrNotTheBatchDivides(int data, int parts, int rows) {
+    @CsvSource({
+        "data=2;model=4, 4",
+        "data=8;model=1, 8",
+        "data=1;model=8, 2",
+        "data=4;model=2, 3",
+        "data=8;model=1, 5",
+        "fsdp=8;model=1, 8",
+        "fsdp=2;model=4, 4",
+        "data=2;fsdp=2;model=2, 8",
+        "data=2;fsdp=4, 5"
+    })
+    void eightDevicesGiveTheTokensOfOneWhetherOrNotTheBatchDivides(String axes, int rows) {
+        Map<String, Integer> mesh = new LinkedHashMap<>();
+        Splitter.on(';')
+                .withKeyValueSeparator('=')
+                .split(axes)
+                .forEach((axis, size) -> mesh.put(axis, Integer.valueOf(size)));
         DecodeOptions options = DecodeOptions.greedy(LENGTH).withNumDecodes(2);
         int[][] prompts = IntStream.range(0, rows)
                 .mapToObj(i -> i % 3 == 2 ? new int[0] : i % 2 == 0 ? PROMPT : OTHER)
@@ -409,7 +426,11 @@ class DecodingTest {
         assertThat(sampled(
                         options,
                         Topologies.resolve("cpu-8"),
-                        MeshSpec.of(List.of("data", "model"), data, parts),
+                        MeshSpec.of(
+                                List.copyOf(mesh.keySet()),
+                                mesh.values().stream()
+                                        .mapToInt(Integer::intValue)
+                                        .toArray()),
                         form,
                         prompts))
                 .isEqualTo(sampled(options, CPU, MeshSpec.byDefault(), form, prompts));

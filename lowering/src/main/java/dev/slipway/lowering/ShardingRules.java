@@ -5,10 +5,13 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import dev.slipway.lowering.Parameters.Axis;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Which mesh axes a dimension of a weight, of the cache or of the batch is cut along. A dimension takes each of its mesh
@@ -20,21 +23,22 @@ import java.util.Set;
  */
 public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, ImmutableList<String> batch) {
     /**
-     * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, the vocabulary
-     * over {@code fsdp} too, the other weights' width over {@code fsdp}, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
+     * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, all of these but
+     * the experts over {@code fsdp} too, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
+     * Weights of which nothing else divides are cut over {@code fsdp} along the residual stream.
      */
     public static ShardingRules standard() {
-        ImmutableList<String> model = ImmutableList.of("model");
+        ImmutableList<String> outputs = ImmutableList.of("model", "fsdp");
         return new ShardingRules(
                 ImmutableMap.of(
                         Axis.VOCABULARY,
-                        ImmutableList.of("model", "fsdp"),
+                        outputs,
                         Axis.HEADS,
-                        model,
+                        outputs,
                         Axis.KV_HEADS,
-                        model,
+                        outputs,
                         Axis.HIDDEN,
-                        model,
+                        outputs,
                         Axis.EXPERTS,
                         ImmutableList.of("expert"),
                         Axis.WIDTH,
@@ -54,7 +58,8 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
      * @param shape its sizes
      * @param wished per dimension, the mesh axes that it may be cut along
      * @param mesh sizes of the mesh axes
-     * @param notes takes a line for each dimension that is left whole because it does not divide
+     * @param notes takes a line for each dimension that is left whole because it does not divide, where no other takes its
+     *     mesh axis
      * @return per dimension, the mesh axes that it is cut along
      */
     public static List<List<String>> assign(
@@ -63,9 +68,26 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
             List<? extends List<String>> wished,
             Map<String, Integer> mesh,
             Set<String> notes) {
+        List<Integer> order = IntStream.range(0, shape.size()).boxed().toList();
+        return assign(what, shape, wished, order, mesh, notes);
+    }
+
+    /**
+     * Assigns mesh axes to the dimensions of a tensor, in an order of their own.
+     *
+     * @param order all dimensions; the first takes its axes first
+     */
+    public static List<List<String>> assign(
+            String what,
+            List<Long> shape,
+            List<? extends List<String>> wished,
+            List<Integer> order,
+            Map<String, Integer> mesh,
+            Set<String> notes) {
         Set<String> taken = new HashSet<>();
-        List<List<String>> assigned = new ArrayList<>();
-        for (int i = 0; i < shape.size(); i++) {
+        Map<String, String> whole = new LinkedHashMap<>();
+        List<List<String>> assigned = new ArrayList<>(Collections.nCopies(shape.size(), List.of()));
+        for (int i : order) {
             List<String> axes = new ArrayList<>();
             long left = shape.get(i);
             for (String axis : wished.get(i)) {
@@ -78,12 +100,19 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
                     taken.add(axis);
                     left /= size;
                 } else {
-                    notes.add("%s: dimension %d of %d does not divide by %s=%d, left whole"
-                            .formatted(what, i, shape.get(i), axis, size));
+                    whole.putIfAbsent(
+                            axis,
+                            "%s: dimension %d of %d does not divide by %s=%d, left whole"
+                                    .formatted(what, i, shape.get(i), axis, size));
                 }
             }
-            assigned.add(axes);
+            assigned.set(i, axes);
         }
+        whole.forEach((axis, note) -> {
+            if (!taken.contains(axis)) {
+                notes.add(note);
+            }
+        });
         return assigned;
     }
 }

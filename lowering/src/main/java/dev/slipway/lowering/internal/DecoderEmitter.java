@@ -10,6 +10,7 @@ import dev.slipway.lowering.DecoderConfig.NormPlacement;
 import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.Parameters;
+import dev.slipway.lowering.Parameters.Axis;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
@@ -35,10 +36,12 @@ final class DecoderEmitter {
     private final Form form;
     private final ImmutableMap<String, Weight> outside;
     private final ImmutableMap<String, Weight> layer;
+    private final Exchange exchange;
 
-    DecoderEmitter(DecoderConfig config, Form form) {
+    DecoderEmitter(DecoderConfig config, Form form, Exchange exchange) {
         this.config = config;
         this.form = form;
+        this.exchange = exchange;
         this.outside = Parameters.outside(config);
         this.layer = Parameters.ofLayer(config);
     }
@@ -92,25 +95,37 @@ final class DecoderEmitter {
 
     /** Token ids {@code i32[batch, length]} and their positions to activations {@code [batch, length, width]}. */
     Value embed(Ops o, Weights weights, Value ids, Value positions) {
-        Value x = o.rows(weights.get("embedding/weight"), ids);
-        x = o.convert(x, form.compute());
+        Value x = lookUp(o, weights, "embedding/weight", ids);
         if (config.embeddingScale() != 1) {
             x = o.multiply(x, config.embeddingScale());
         }
         if (config.learnedPositions()) {
-            Value rows = o.rows(weights.get("positions/weight"), o.maximum(positions, 0));
-            x = o.add(x, o.convert(rows, form.compute()));
+            x = o.add(x, lookUp(o, weights, "positions/weight", o.maximum(positions, 0)));
         }
         return x;
+    }
+
+    private Value lookUp(Ops o, Weights weights, String table, Value rows) {
+        Value x = !exchange.shares(table)
+                ? o.rows(weights.get(table), rows)
+                : exchange.back(o, o.rows(weights.get(table), exchange.toTable(o, table, rows)));
+        return o.convert(x, form.compute());
     }
 
     /** Activations {@code [batch, width]} to logits {@code f32[batch, vocabulary]}. */
     Value logits(Ops o, Weights weights, Value x) {
         Value normal = norm(o, weights, "final_norm", x);
         String head = config.tiedHead() ? "embedding" : "head";
-        Value logits = BlockMatrices.holds(form, weight(outside, head))
-                ? BlockMatrices.product(o, weights, List.of(head), normal)
-                : o.dot(normal, weights.get(head + "/weight"), 1, 1, ElementType.F32);
+        Weight matrix = weight(outside, head);
+        Value logits;
+        if (BlockMatrices.holds(form, matrix)) {
+            logits = BlockMatrices.product(o, weights, List.of(head), normal);
+        } else if (exchange.shares(matrix.name())) {
+            Value moved = exchange.to(o, matrix, normal);
+            logits = exchange.back(o, matrix, o.dot(moved, weights.get(matrix.name()), 1, 1, ElementType.F32));
+        } else {
+            logits = o.dot(normal, weights.get(matrix.name()), 1, 1, ElementType.F32);
+        }
         return config.logitCap() == 0 ? logits : o.cap(logits, config.logitCap());
     }
 
@@ -222,11 +237,7 @@ final class DecoderEmitter {
                 ? multiplyBlocks(o, weights, x, list)
                 : weights.products(x, list)
                         .orElseGet(() -> list.stream()
-                                .map(name -> multiply(
-                                        o,
-                                        x,
-                                        weights.get(name + "/weight"),
-                                        weight(layer, name).outputs()))
+                                .map(name -> multiply(o, x, weight(layer, name), weights.get(name + "/weight")))
                                 .toList());
         List<Value> biased = new ArrayList<>();
         for (int i = 0; i < names.length; i++) {
@@ -238,13 +249,19 @@ final class DecoderEmitter {
         return biased;
     }
 
-    private Value multiply(Ops o, Value x, Value matrix, int outputs) {
-        return o.contract(
-                x,
+    private Value multiply(Ops o, Value x, Weight weight, Value matrix) {
+        boolean moves = exchange.moves(o, weight, x);
+        Value y = o.contract(
+                moves ? exchange.to(o, weight, x) : x,
                 matrix,
                 LongStream.range(2, o.rank(x)).toArray(),
-                LongStream.range(outputs, o.rank(matrix)).toArray(),
+                LongStream.range(weight.outputs(), o.rank(matrix)).toArray(),
                 form.compute());
+        if (!moves) {
+            return y;
+        }
+        // What lies between two projections of the feed-forward is as their matrices are.
+        return weight.axes().getFirst() == Axis.HIDDEN ? exchange.at(o, weight, y) : exchange.back(o, weight, y);
     }
 
     private List<Value> multiplyBlocks(Ops o, Weights weights, Value x, List<String> names) {

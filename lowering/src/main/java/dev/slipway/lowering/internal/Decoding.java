@@ -6,7 +6,6 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.internal.DecoderEmitter.Positions;
-import dev.slipway.mesh.PartitionSpec;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
@@ -32,28 +31,10 @@ final class Decoding {
     private final Form form;
     private final ModelWeights weights;
     private final UnaryOperator<Value> shardCache;
-    private final @Nullable Exchange exchange;
-
-    /**
-     * How values whose first dimension is the batch lie on the mesh where batch and vocabulary are cut along the same axes:
-     * left to itself XLA gathers the vocabulary's matrix, which is hundreds of megabytes, rather than a row of activations.
-     *
-     * @param rows of the batch
-     * @param vocabulary of logits {@code [batch, vocabulary]} as the product gives them
-     */
-    record Exchange(PartitionSpec rows, PartitionSpec vocabulary) {
-        private Value everywhere(Ops o, Value value) {
-            return Modules.constrain(o, value, PartitionSpec.replicated());
-        }
-
-        private Value apart(Ops o, Value value) {
-            return Modules.constrain(o, value, rows);
-        }
-    }
 
     /**
      * @param shardCache pins a new cache tensor's sharding
-     * @param exchange null where batch and vocabulary have no mesh axis in common
+     * @param exchange how rows meet the matrices
      */
     Decoding(
             DecoderConfig config,
@@ -61,15 +42,14 @@ final class Decoding {
             DecodeOptions options,
             ModelWeights weights,
             UnaryOperator<Value> shardCache,
-            @Nullable Exchange exchange) {
+            Exchange exchange) {
         this.config = config;
         this.form = form;
         this.options = options;
         this.weights = weights;
-        this.emitter = new DecoderEmitter(config, form);
+        this.emitter = new DecoderEmitter(config, form, exchange);
         this.layers = new LayerStack(config, form, emitter, weights);
         this.shardCache = shardCache;
-        this.exchange = exchange;
     }
 
     LayerStack layers() {
@@ -125,7 +105,7 @@ final class Decoding {
                         o,
                         new LayerStack.Pass.Prefill(),
                         new Positions(positions, positions),
-                        new LayerStack.State(embed(o, ids, positions), empty));
+                        new LayerStack.State(emitter.embed(o, weights, ids, positions), empty));
         return new Prefilled(state.x(), lengths, state.cache());
     }
 
@@ -156,7 +136,8 @@ final class Decoding {
                             c,
                             new LayerStack.Pass.Step(column, null),
                             new Positions(somePositions, held),
-                            new LayerStack.State(embed(c, someIds, somePositions), it.subList(2, it.size())));
+                            new LayerStack.State(
+                                    emitter.embed(c, weights, someIds, somePositions), it.subList(2, it.size())));
                     List<Value> carried = new ArrayList<>();
                     carried.add(c.plus(column, chunk));
                     carried.add(state.x());
@@ -220,7 +201,7 @@ final class Decoding {
         Value back = o.modulo(o.b().subtract(o.broadcast(column, ring), o.iota(ElementType.I32, 1, ring)), columns);
         Value held = o.b().subtract(o.broadcast(positions, ring, 0), back);
 
-        Value x = embed(o, ids, queries);
+        Value x = emitter.embed(o, weights, ids, queries);
         LayerStack.State state = layers.run(
                 o,
                 new LayerStack.Pass.Step(column, beginning == null ? null : o.b().not(beginning.first())),
@@ -259,17 +240,6 @@ final class Decoding {
 
     /** Final norm and head, {@code [rows, width]} to {@code f32[rows, vocabulary]}. */
     Value logits(Ops o, Value x) {
-        if (exchange == null) {
-            return emitter.logits(o, weights, x);
-        }
-        Value logits = emitter.logits(o, weights, exchange.everywhere(o, x));
-        return exchange.apart(o, Modules.constrain(o, logits, exchange.vocabulary()));
-    }
-
-    private Value embed(Ops o, Value ids, Value positions) {
-        return exchange == null
-                ? emitter.embed(o, weights, ids, positions)
-                : exchange.apart(
-                        o, emitter.embed(o, weights, exchange.everywhere(o, ids), exchange.everywhere(o, positions)));
+        return emitter.logits(o, weights, x);
     }
 }

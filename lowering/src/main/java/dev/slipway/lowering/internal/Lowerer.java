@@ -493,7 +493,7 @@ public final class Lowerer {
 
     private LayerStack layers() {
         Values none = Values.of(Map.of());
-        return new LayerStack(config, form, new DecoderEmitter(config, form), none);
+        return new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), none);
     }
 
     private Decoding decoding(Ops o, ModelWeights weights, long count) {

@@ -21,12 +21,13 @@ import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.IntStream;
 
 /** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
 public final class Program {
@@ -156,8 +157,17 @@ public final class Program {
             shape.add((long) weight.shape().get(i));
             wished.add(rules.of(weight.axes().get(i)));
         }
+        // Outputs before the residual stream: a product's parts are then products, not parts of sums.
+        List<Integer> order = new ArrayList<>();
+        for (int i = 0; i < leading.size(); i++) {
+            order.add(i);
+        }
+        IntStream.range(0, weight.axes().size())
+                .boxed()
+                .sorted(Comparator.comparing(i -> weight.axes().get(i) == Parameters.Axis.WIDTH))
+                .forEach(i -> order.add(leading.size() + i));
         // Layers alike are noted once: the name without the layer's number.
-        PartitionSpec spec = assign(weight.name(), shape, wished);
+        PartitionSpec spec = new PartitionSpec(ShardingRules.assign(weight.name(), shape, wished, order, axes, notes));
         arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
     }
 
@@ -166,18 +176,23 @@ public final class Program {
         return new PartitionSpec(ShardingRules.assign(what, shape, wished, axes, notes));
     }
 
-    /** How rows meet a vocabulary that is cut along the same mesh axes; null if it is not. */
-    Decoding.@Nullable Exchange exchange(PartitionSpec rows) {
-        String head = PARAMS + (config.tiedHead() ? "embedding" : "head") + "/weight";
-        for (TensorSpec spec : arguments) {
-            List<String> vocabulary = spec.partition().axes(0);
-            if (spec.path().equals(head)
-                    && !(Collections.disjoint(vocabulary, rows.axes(0))
-                            && Collections.disjoint(spec.partition().axes(1), rows.axes(0)))) {
-                return new Decoding.Exchange(rows, new PartitionSpec(List.of(List.of(), vocabulary)));
+    /** How rows meet matrices that are cut along the same mesh axes. */
+    Exchange exchange(PartitionSpec rows) {
+        ImmutableList<String> batch = ImmutableList.copyOf(rows.axes(0));
+        boolean scanned = form.layers() == Form.Layers.SCANNED;
+        String layers = scanned ? "layers/" : "layers/0/";
+        Map<String, PartitionSpec> matrices = new LinkedHashMap<>();
+        for (TensorSpec spec : arguments.subList(0, parameters)) {
+            String path = spec.path().substring(PARAMS.length());
+            boolean layer = path.startsWith(layers);
+            List<List<String>> cut = spec.partition().dimensions();
+            if (cut.stream().anyMatch(axes -> !Collections.disjoint(axes, batch))) {
+                matrices.put(
+                        layer ? path.substring(layers.length()) : path,
+                        new PartitionSpec(layer && scanned ? cut.subList(1, cut.size()) : cut));
             }
         }
-        return null;
+        return new Exchange(batch, ImmutableMap.copyOf(matrices));
     }
 
     /** Sharding of a tensor whose dimension {@code at} is the batch and whose others are whole. */

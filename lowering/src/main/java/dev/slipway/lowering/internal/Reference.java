@@ -81,10 +81,11 @@ public final class Reference {
     Decoding decoding(Ops o, ModelWeights weights, int padId) {
         DecodeOptions options =
                 DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(padId));
-        LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form), weights);
+        LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
-        return new Decoding(config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), null);
+        return new Decoding(
+                config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), Exchange.NONE);
     }
 
     /** Reads the prompts, cut over the mesh however the prefix came. */

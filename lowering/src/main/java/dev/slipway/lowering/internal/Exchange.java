@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.lowering.internal;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import dev.slipway.lowering.Parameters.Weight;
+import dev.slipway.mesh.PartitionSpec;
+import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * How activations move where the batch and a matrix are cut along the same mesh axes: to the parts of the matrix, and the
+ * products back to their rows. Left to itself XLA gathers the matrix, tens or hundreds of megabytes, on every device.
+ *
+ * @param rows mesh axes of the batch
+ * @param matrices how the matrices that share axes with it lie, by name as a layer has it; without the dimension of layers
+ */
+record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> matrices) {
+    /** Nothing moves. */
+    static final Exchange NONE = new Exchange(ImmutableList.of(), ImmutableMap.of());
+
+    /** Whether a matrix shares mesh axes with the batch. */
+    boolean shares(String matrix) {
+        return matrices.containsKey(matrix);
+    }
+
+    /**
+     * Whether a product's activations {@code [batch, length, ...]} are to move: where they, inputs and outputs, are no more
+     * than the matrix. A long prompt is more, and leaves XLA the choice.
+     */
+    boolean moves(Ops o, Weight matrix, Value x) {
+        long tokens = o.size(x, 0) * o.size(x, 1);
+        return shares(matrix.name()) && tokens * (matrix.in() + matrix.out()) <= matrix.numbers();
+    }
+
+    /** Activations {@code [batch, ..., inputs...]} to the parts of a matrix. */
+    Value to(Ops o, Weight matrix, Value x) {
+        return lay(
+                o,
+                x,
+                others(matrix.name()),
+                axes(matrix, matrix.outputs(), matrix.shape().size()));
+    }
+
+    /** Products {@code [batch, ..., outputs...]} as the parts of a matrix give them. */
+    Value at(Ops o, Weight matrix, Value y) {
+        return lay(o, y, others(matrix.name()), axes(matrix, 0, matrix.outputs()));
+    }
+
+    /** Products {@code [batch, ..., outputs...]} back to their rows. */
+    Value back(Ops o, Weight matrix, Value y) {
+        List<List<String>> outputs = axes(matrix, 0, matrix.outputs());
+        boolean whole = outputs.stream().allMatch(axes -> Collections.disjoint(axes, rows));
+        // Sums of parts are to be added and cut in one: no constraint between.
+        return lay(
+                o,
+                whole ? y : at(o, matrix, y),
+                rows,
+                outputs.stream().map(axes -> without(axes, rows)).toList());
+    }
+
+    /** What is looked up in a table that is cut, {@code [batch, ...]}, to its parts. */
+    Value toTable(Ops o, String table, Value x) {
+        return lay(o, x, others(table), List.of());
+    }
+
+    /** Values {@code [batch, ...]}, whole but for the batch, to their rows. */
+    Value back(Ops o, Value x) {
+        return lay(o, x, rows, List.of());
+    }
+
+    /** The batch's mesh axes that do not cut a matrix. */
+    private List<String> others(String matrix) {
+        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix), matrix);
+        return without(rows, spec.dimensions().stream().flatMap(List::stream).toList());
+    }
+
+    private List<List<String>> axes(Weight matrix, int from, int to) {
+        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix.name()), matrix.name());
+        List<List<String>> axes = new ArrayList<>();
+        for (int i = from; i < to; i++) {
+            axes.add(spec.axes(i));
+        }
+        return axes;
+    }
+
+    private static List<String> without(List<String> axes, List<String> taken) {
+        return axes.stream().filter(axis -> !taken.contains(axis)).toList();
+    }
+
+    /** Cuts the first dimension and the last ones, and no other. */
+    private static Value lay(Ops o, Value x, List<String> first, List<List<String>> last) {
+        List<List<String>> spec = new ArrayList<>(Collections.nCopies(o.rank(x), List.of()));
+        spec.set(0, first);
+        for (int i = 0; i < last.size(); i++) {
+            spec.set(o.rank(x) - last.size() + i, last.get(i));
+        }
+        return Modules.constrain(o, x, new PartitionSpec(spec));
+    }
+}
