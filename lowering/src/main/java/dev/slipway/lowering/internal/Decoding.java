@@ -134,7 +134,7 @@ final class Decoding {
                     Value somePositions = c.b().dynamicSlice(positions, List.of(zero, column), sizes);
                     LayerStack.State state = layers.run(
                             c,
-                            new LayerStack.Pass.Step(column, null),
+                            new LayerStack.Pass.Step(column, null, false),
                             new Positions(somePositions, held),
                             new LayerStack.State(
                                     emitter.embed(c, weights, someIds, somePositions), it.subList(2, it.size())));
@@ -160,7 +160,7 @@ final class Decoding {
     }
 
     /**
-     * Feeds one token to each row.
+     * Feeds one token to each row, with a cache that an argument brought.
      *
      * @param column that all rows write, {@code i32[]}
      * @param positions of the tokens, {@code i32[rows]}
@@ -168,7 +168,10 @@ final class Decoding {
      * @return logits {@code f32[rows, vocabulary]}, then the cache
      */
     List<Value> step(Ops o, Value column, Value positions, Value tokens, List<Value> cache) {
-        LayerStack.State state = feed(o, column, positions, tokens, cache, null);
+        return withLogits(o, feed(o, new LayerStack.Pass.Step(column, null, true), positions, tokens, cache));
+    }
+
+    private List<Value> withLogits(Ops o, LayerStack.State state) {
         List<Value> results = new ArrayList<>();
         results.add(logits(o, state.x()));
         results.addAll(state.cache());
@@ -184,13 +187,23 @@ final class Decoding {
     record Beginning(Value first, Value last) {}
 
     /**
-     * {@link #step} without the head: activations {@code [rows, width]} and the cache.
+     * Feeds one token to each row, without the head, with a cache that began in the program.
      *
      * @param beginning null where there is a token to feed in any case. In the first step the column is written for nothing
      *     where layers are unrolled, so it is to be that of the next step
+     * @return activations {@code [rows, width]} and the cache
      */
     LayerStack.State feed(
             Ops o, Value column, Value positions, Value tokens, List<Value> cache, @Nullable Beginning beginning) {
+        Value going = beginning == null ? null : o.b().not(beginning.first());
+        LayerStack.State fed = feed(
+                o, new LayerStack.Pass.Step(column, going, false), positions, tokens, layers.clear(o, cache, column));
+        return beginning == null
+                ? fed
+                : new LayerStack.State(o.b().select(beginning.first(), beginning.last(), fed.x()), fed.cache());
+    }
+
+    private LayerStack.State feed(Ops o, LayerStack.Pass.Step pass, Value positions, Value tokens, List<Value> cache) {
         long rows = o.size(tokens, 0);
         long columns = options.maxLength();
         long[] ring = {rows, columns};
@@ -198,18 +211,13 @@ final class Decoding {
         Value queries = o.b().reshape(positions, rows, 1);
         // A column holds the position that it was written at: as far before this one as its column is before this
         // one's.
-        Value back = o.modulo(o.b().subtract(o.broadcast(column, ring), o.iota(ElementType.I32, 1, ring)), columns);
+        Value back =
+                o.modulo(o.b().subtract(o.broadcast(pass.column(), ring), o.iota(ElementType.I32, 1, ring)), columns);
         Value held = o.b().subtract(o.broadcast(positions, ring, 0), back);
 
         Value x = emitter.embed(o, weights, ids, queries);
-        LayerStack.State state = layers.run(
-                o,
-                new LayerStack.Pass.Step(column, beginning == null ? null : o.b().not(beginning.first())),
-                new Positions(queries, held),
-                new LayerStack.State(x, layers.clear(o, cache, column)));
-        Value fed = o.b().reshape(state.x(), rows, config.width());
-        return new LayerStack.State(
-                beginning == null ? fed : o.b().select(beginning.first(), beginning.last(), fed), state.cache());
+        LayerStack.State state = layers.run(o, pass, new Positions(queries, held), new LayerStack.State(x, cache));
+        return new LayerStack.State(o.b().reshape(state.x(), rows, config.width()), state.cache());
     }
 
     /** The column that is written {@code step} steps after a prefix {@code width} wide, {@code i32[]}. */
@@ -217,12 +225,12 @@ final class Decoding {
         return o.b().remainder(o.plus(step, width), o.int32(options.maxLength()));
     }
 
-    /** {@link #step} for rows that all began with the prefix: {@code step} counts from 0 behind it. */
+    /** {@link #feedBehind} with the head: logits {@code f32[rows, vocabulary]}, then the cache. */
     List<Value> stepBehind(Ops o, Value step, long width, Value lengths, Value tokens, List<Value> cache) {
-        return step(o, column(o, step, width), behind(o, step, lengths), tokens, cache);
+        return withLogits(o, feedBehind(o, step, width, lengths, tokens, cache, null));
     }
 
-    /** {@link #feed} for rows that all began with the prefix. */
+    /** {@link #feed} for rows that all began with the prefix: {@code step} counts from 0 behind it. */
     LayerStack.State feedBehind(
             Ops o,
             Value step,

@@ -60,8 +60,11 @@ final class LayerStack {
          * One position: written to a column, attended to with everything in the cache.
          *
          * @param going whether to run at all, {@code i1[]}; null if so. Unrolled layers run in any case
+         * @param reads whether scanned layers only read the cache, and what they add is written behind them all. A cache that
+         *     is an argument stays as it lies then: written in the layers' loop, libtpu lays all of it out anew for that
+         *     loop, and back. A cache that begins in the program lies as the loop wants it, with less code
          */
-        record Step(Value column, @Nullable Value going) implements Pass {}
+        record Step(Value column, @Nullable Value going, boolean reads) implements Pass {}
     }
 
     /** Number of tensors in the cache. */
@@ -96,18 +99,29 @@ final class LayerStack {
      * first use of the cache is the layers' loop has it in HBM.
      */
     List<Value> clear(Ops o, List<Value> cache, Value column) {
-        return form.layers() == Form.Layers.UNROLLED
-                ? cache
-                : cache.stream().map(tensor -> clear(o, tensor, column)).toList();
+        if (form.layers() == Form.Layers.UNROLLED) {
+            return cache;
+        }
+        List<Value> zeroes = columns(o, cache, 1);
+        return List.of(put(o, cache.get(0), zeroes.get(0), column), put(o, cache.get(1), zeroes.get(1), column));
     }
 
-    private Value clear(Ops o, Value tensor, Value column) {
-        long[] shape = o.shape(tensor);
-        int at = cacheColumnDimension();
-        shape[at] = 1;
-        List<Value> starts = new ArrayList<>(Collections.nCopies(shape.length, o.scalar(ElementType.I32, 0)));
-        starts.set(at, column);
-        return o.b().dynamicUpdateSlice(tensor, o.zeros(form.cache(), shape), starts);
+    /** Zeroes for some columns of all layers. */
+    private List<Value> columns(Ops o, List<Value> cache, long count) {
+        return cache.stream()
+                .map(tensor -> {
+                    long[] shape = o.shape(tensor);
+                    shape[cacheColumnDimension()] = count;
+                    return o.zeros(form.cache(), shape);
+                })
+                .toList();
+    }
+
+    /** Writes columns of all layers from {@code column} on. */
+    private Value put(Ops o, Value tensor, Value columns, Value column) {
+        List<Value> starts = new ArrayList<>(Collections.nCopies(o.rank(tensor), o.scalar(ElementType.I32, 0)));
+        starts.set(cacheColumnDimension(), column);
+        return o.b().dynamicUpdateSlice(tensor, columns, starts);
     }
 
     /** Runs the layers. */
@@ -139,21 +153,34 @@ final class LayerStack {
         Value all = o.scalar(ElementType.I32, config.depth());
         @Nullable Value going = pass instanceof Pass.Step step ? step.going() : null;
         Value depth = going == null ? all : o.b().select(going, all, o.scalar(ElementType.I32, 0));
+        boolean reads = pass instanceof Pass.Step step && step.reads();
+        List<Value> cache = state.cache();
+        List<Value> written = reads ? columns(o, cache, o.size(state.x(), 1)) : cache;
         List<Value> carried = o.loop(
-                List.of(
-                        o.scalar(ElementType.I32, 0),
-                        state.x(),
-                        state.cache().get(0),
-                        state.cache().get(1)),
+                List.of(o.scalar(ElementType.I32, 0), state.x(), written.get(0), written.get(1)),
                 (c, it) -> c.compare(it.get(0), depth, dev.slipway.stablehlo.ComparisonDirection.LT),
                 (c, it) -> {
                     Value index = it.get(0);
-                    Slot slot = new Slot(c, pass, index, it.get(2), it.get(3));
                     LayerView view = alike != null ? alike : indexedView(c, index, positions);
-                    Value x = emitter.layer(c, weights.layer(c, index), view, slot, it.get(1));
+                    Slot slot = new Slot(c, reads ? new Pass.Prefill() : pass, index, it.get(2), it.get(3));
+                    DecoderEmitter.Cache seen = reads
+                            ? fresh -> {
+                                slot.write(fresh);
+                                return new Slot(c, pass, null, c.at(cache.get(0), index), c.at(cache.get(1), index))
+                                        .apply(fresh);
+                            }
+                            : slot;
+                    Value x = emitter.layer(c, weights.layer(c, index), view, seen, it.get(1));
                     return List.of(c.add(index, 1), x, slot.keys, slot.values);
                 });
-        return new State(carried.get(1), List.of(carried.get(2), carried.get(3)));
+        List<Value> after = carried.subList(2, 4);
+        return new State(
+                carried.get(1),
+                reads
+                        ? List.of(
+                                put(o, cache.get(0), after.get(0), ((Pass.Step) pass).column()),
+                                put(o, cache.get(1), after.get(1), ((Pass.Step) pass).column()))
+                        : after);
     }
 
     private LayerView view(Ops o, Layer layer, Positions positions) {
@@ -235,11 +262,15 @@ final class LayerStack {
             this.values = values;
         }
 
-        @Override
-        public KeysValues apply(KeysValues fresh) {
+        void write(KeysValues fresh) {
             Value column = pass instanceof Pass.Step step ? step.column() : o.scalar(ElementType.I32, 0);
             keys = write(keys, o.convert(fresh.keys(), form.cache()), column);
             values = write(values, o.convert(fresh.values(), form.cache()), column);
+        }
+
+        @Override
+        public KeysValues apply(KeysValues fresh) {
+            write(fresh);
             return switch (pass) {
                 case Pass.Prefill _ -> fresh;
                 case Pass.Step _ -> new KeysValues(read(keys), read(values));
