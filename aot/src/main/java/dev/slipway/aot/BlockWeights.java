@@ -17,21 +17,21 @@ final class BlockWeights {
     /** Outputs that are laid out at a time: those of one block stand side by side. */
     private static final int TILE = 64;
 
-    private final boolean half;
+    private final int bits;
     private final long out;
     private final MemorySegment steps;
     private final MemorySegment step;
     private final MemorySegment offset;
 
     /**
-     * @param half whether steps have 4 bits
+     * @param bits of a step: 4 or 8
      * @param out outputs of the whole matrix, all joined ones together
-     * @param steps {@code i8[in / 32, 32, out]}, or {@code ui8[in / 32, 16, out]}
+     * @param steps {@code i32[in / 32, bits, out]}
      * @param step {@code f32[in / 32, out]}
      * @param offset {@code f32[in / 32, out]}
      */
-    BlockWeights(boolean half, long out, MemorySegment steps, MemorySegment step, MemorySegment offset) {
-        this.half = half;
+    BlockWeights(int bits, long out, MemorySegment steps, MemorySegment step, MemorySegment offset) {
+        this.bits = bits;
         this.out = out;
         this.steps = steps;
         this.step = step;
@@ -47,7 +47,7 @@ final class BlockWeights {
     void write(MemorySegment numbers, long in, long first, long count) {
         Block[] blocks = new Block[TILE];
         for (int i = 0; i < TILE; i++) {
-            blocks[i] = new Block(half);
+            blocks[i] = new Block(bits == 4);
         }
         for (long tile = 0; tile < count; tile += TILE) {
             int size = (int) Math.min(TILE, count - tile);
@@ -58,12 +58,10 @@ final class BlockWeights {
                     step.setAtIndex(ValueLayout.JAVA_FLOAT, at + i, blocks[i].step);
                     offset.setAtIndex(ValueLayout.JAVA_FLOAT, at + i, blocks[i].offset);
                 }
-                int rows = half ? Blocks.SIZE / 2 : Blocks.SIZE;
-                for (int k = 0; k < rows; k++) {
-                    long row = (b * rows + k) * out + first + tile;
+                for (int w = 0; w < bits; w++) {
+                    long row = (b * bits + w) * out + first + tile;
                     for (int i = 0; i < size; i++) {
-                        byte[] of = blocks[i].steps;
-                        steps.set(ValueLayout.JAVA_BYTE, row + i, half ? (byte) (of[k] | of[k + rows] << 4) : of[k]);
+                        steps.setAtIndex(ValueLayout.JAVA_INT, row + i, blocks[i].word(w, bits));
                     }
                 }
             }
@@ -80,6 +78,15 @@ final class BlockWeights {
 
         Block(boolean half) {
             this.half = half;
+        }
+
+        /** The steps {@code w}, {@code w + bits}, ... from the lowest bits on. */
+        int word(int w, int bits) {
+            int word = 0;
+            for (int k = Blocks.SIZE - bits; k >= 0; k -= bits) {
+                word = (word << bits) | (steps[k + w] & ((1 << bits) - 1));
+            }
+            return word;
         }
 
         void find(MemorySegment from, long index) {

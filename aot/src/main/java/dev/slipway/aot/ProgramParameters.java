@@ -103,7 +103,7 @@ final class ProgramParameters implements AutoCloseable {
                 .toList();
         TensorType type = parts.getFirst().type();
         int rank = type.rank();
-        boolean half = type.element().equals(ElementType.UI8);
+        int bits = (int) type.dim(rank - 2);
         long in = type.dim(rank - 3) * Blocks.SIZE;
         long out = type.dim(rank - 1);
         int layers = rank == 4 ? (int) type.dim(0) : 1;
@@ -111,7 +111,7 @@ final class ProgramParameters implements AutoCloseable {
             List<MemorySegment> layer = data.stream()
                     .map(all -> all.asSlice(all.byteSize() / layers * i, all.byteSize() / layers))
                     .toList();
-            BlockWeights to = new BlockWeights(half, out, layer.get(0), layer.get(1), layer.get(2));
+            BlockWeights to = new BlockWeights(bits, out, layer.get(0), layer.get(1), layer.get(2));
             String prefix = rank == 4 ? LAYERS + i + "/" : blocks.layers();
             long first = 0;
             for (String matrix : blocks.weights()) {

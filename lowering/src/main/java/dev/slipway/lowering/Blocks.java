@@ -15,8 +15,8 @@ import java.util.Optional;
  *
  * <table><caption>Parameters</caption>
  * <tr><th>path</th><th>type</th></tr>
- * <tr><td>{@code params/layers/3/q+k+v/steps}</td><td>{@code i8[in / 32, 32, out]}, the {@code n} above; or {@code
- *     ui8[in / 32, 16, out]} with input {@code i} of a block in the low and {@code 16 + i} in the high four bits</td></tr>
+ * <tr><td>{@code params/layers/3/q+k+v/steps}</td><td>{@code i32[in / 32, bits, out]}, words of the {@code n} above: word
+ *     {@code w} of a block has input {@code k * bits + w} in its bits from {@code k * bits} on, signed where they are 8</td></tr>
  * <tr><td>{@code params/layers/3/q+k+v/step}</td><td>{@code f32[in / 32, out]}</td></tr>
  * <tr><td>{@code params/layers/3/q+k+v/offset}</td><td>{@code f32[in / 32, out]}</td></tr>
  * </table>

@@ -20,9 +20,11 @@ import java.util.Objects;
  *
  * <p>The products are written for XLA:CPU. Its own matrix-vector products take float32 only at full speed; what it makes
  * one good loop of is a sum of at most 32 products over a dimension that is not the innermost: the sum is unrolled, the
- * outputs are vectorised, the conversion from 8 bits happens in registers. A longer sum is rewritten to a tree whose leaves
+ * outputs are vectorised, the numbers are taken out of their words in registers. A longer sum is rewritten to a tree whose leaves
  * are stored first, and two sums in a row are joined to a scalar loop; hence the sum over blocks is a matrix product with
- * ones, which is left alone. docs/performance.md has the measurements.
+ * ones, which is left alone. Words rather than bytes, since a loop over bytes reads 16 or 32 rows of the matrix at a time, a quarter of a
+ * cache line of each: for 49,152 outputs, whose rows begin 12 pages apart, words are twice as fast. docs/performance.md has the
+ * measurements.
  */
 final class BlockMatrices {
     /** Up to how many rows a product is written without the matrix in float32. */
@@ -50,14 +52,11 @@ final class BlockMatrices {
     /**
      * Type of a part of a matrix.
      *
-     * @param half whether the steps are of 4 bits
+     * @param bits of the steps: 4 or 8
      */
-    static TensorType type(Part part, boolean half, long in, long out) {
+    static TensorType type(Part part, int bits, long in, long out) {
         return switch (part) {
-            case STEPS ->
-                half
-                        ? TensorType.of(ElementType.UI8, in / Blocks.SIZE, Blocks.SIZE / 2, out)
-                        : TensorType.of(ElementType.I8, in / Blocks.SIZE, Blocks.SIZE, out);
+            case STEPS -> TensorType.of(ElementType.I32, in / Blocks.SIZE, bits, out);
             case STEP, OFFSET -> TensorType.of(ElementType.F32, in / Blocks.SIZE, out);
         };
     }
@@ -106,26 +105,38 @@ final class BlockMatrices {
                         ElementType.F32);
     }
 
-    /** How many steps each number is from its block's offset: all inputs of a block, or the first and the second half. */
-    private static List<Value> numbers(Ops o, Value steps) {
-        if (steps.tensorType().element().equals(ElementType.I8)) {
-            return List.of(o.convert(steps, ElementType.F32));
+    /** How many steps each number is from its block's offset, by its place in the words: {@code f32[in / 32, bits, out]} each. */
+    private static List<Value> numbers(Ops o, Value words) {
+        TensorType type = words.tensorType();
+        List<Value> numbers = new ArrayList<>();
+        for (long low = 0; low < Integer.SIZE; low += type.dim(1)) {
+            numbers.add(numbers(o, words, o.b().constant(type, low), type.dim(1)));
         }
-        TensorType bytes = steps.tensorType();
-        Value low = o.b().and(steps, o.b().constant(bytes, 15L));
-        Value high = o.b().shiftRightLogical(steps, o.b().constant(bytes, 4L));
-        // By way of i32: XLA:CPU converts that in one instruction, and unsigned bytes in several.
-        return List.of(
-                o.convert(o.convert(low, ElementType.I32), ElementType.F32),
-                o.convert(o.convert(high, ElementType.I32), ElementType.F32));
+        return numbers;
+    }
+
+    /** The numbers of {@code bits} that begin at the bits {@code low} of the words. */
+    private static Value numbers(Ops o, Value words, Value low, long bits) {
+        TensorType type = words.tensorType();
+        Value unused = o.b().constant(type, Integer.SIZE - bits);
+        return o.convert(
+                bits == 8
+                        ? o.b().shiftRightArithmetic(o.b().shiftLeft(words, o.b().subtract(unused, low)), unused)
+                        : o.b().and(o.b().shiftRightLogical(words, low), o.b().constant(type, (1L << bits) - 1)),
+                ElementType.F32);
     }
 
     /** The matrix in float32 first: worth it once many rows share it. */
     private static Value dense(Ops o, Value x, Value steps, Value step, Value offset) {
-        List<Value> numbers = numbers(o, steps);
-        Value all = numbers.size() == 1 ? numbers.getFirst() : o.b().concatenate(numbers, 1);
-        long[] shape = o.shape(all);
-        Value matrix = o.add(o.multiply(all, o.broadcast(step, shape, 0, 2)), o.broadcast(offset, shape, 0, 2));
-        return o.dot(x, o.b().reshape(matrix, shape[0] * shape[1], shape[2]), 1, 0, ElementType.F32);
+        long blocks = o.size(steps, 0);
+        long bits = o.size(steps, 1);
+        long out = o.size(steps, 2);
+        long[] shape = {blocks, Integer.SIZE / bits, bits, out};
+        Value words = o.broadcast(steps, shape, 0, 2, 3);
+        Value low = o.multiply(o.b().iota(1, words.tensorType()), o.b().constant(words.tensorType(), bits));
+        Value matrix = o.add(
+                o.multiply(numbers(o, words, low, bits), o.broadcast(step, shape, 0, 3)),
+                o.broadcast(offset, shape, 0, 3));
+        return o.dot(x, o.b().reshape(matrix, blocks * Blocks.SIZE, out), 1, 0, ElementType.F32);
     }
 }

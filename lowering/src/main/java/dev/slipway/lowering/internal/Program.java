@@ -136,9 +136,9 @@ public final class Program {
                 .map(name -> java.util.Objects.requireNonNull(weights.get(name + "/weight")))
                 .toList();
         long out = parts.stream().mapToLong(Weight::out).sum();
-        boolean half = form.matrices() == Form.Matrices.HALF_BLOCKS && !prefix.isEmpty();
+        int bits = form.matrices() == Form.Matrices.HALF_BLOCKS && !prefix.isEmpty() ? 4 : 8;
         for (Blocks.Part part : Blocks.Part.values()) {
-            TensorType type = BlockMatrices.type(part, half, parts.getFirst().in(), out);
+            TensorType type = BlockMatrices.type(part, bits, parts.getFirst().in(), out);
             List<Long> shape = new ArrayList<>(leading);
             shape.addAll(list(type.shape().toArray()));
             arguments.add(new TensorSpec(
