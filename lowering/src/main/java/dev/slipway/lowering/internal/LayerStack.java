@@ -292,7 +292,21 @@ final class LayerStack {
         }
 
         private Value read(Value tensor) {
-            return turned(layer == null ? tensor : o.at(tensor, layer));
+            return turned(layer == null ? tensor : layerOf(tensor, layer));
+        }
+
+        /**
+         * One layer of a stacked tensor. XLA:CPU copies it for the products that follow, and does so number by number in a
+         * loop over a head's elements; over a layer's, it copies vectors.
+         */
+        private Value layerOf(Value tensor, Value layer) {
+            if (form.matrices() == Form.Matrices.OUTPUT_MAJOR) {
+                return o.at(tensor, layer);
+            }
+            long[] shape = o.shape(tensor);
+            Value flat = o.b().reshape(tensor, shape[0], shape[1] * shape[2] * shape[3] * shape[4]);
+            Value one = o.b().optimizationBarrier(List.of(o.at(flat, layer))).getFirst();
+            return o.b().reshape(one, Arrays.copyOfRange(shape, 1, shape.length));
         }
 
         /** From the emitter's order to the cache's, or back. */
