@@ -28,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CompileOptions {
 
+    private static final long MAX_DEVICES = 1 << 20;
+
     /** XLA's levels; libtpu's default is {@link #O2}. The numbers are {@code ExecutableBuildOptionsProto}'s. */
     public enum OptimizationLevel {
         /** Quickest to compile; temporaries can be several times larger. */
@@ -90,7 +92,13 @@ public final class CompileOptions {
         this.resultLayout = builder.resultLayout;
         this.tupledArguments = builder.tupledArguments;
         this.portable = builder.portable;
-        int devices = numReplicas * numPartitions;
+        long devices = (long) numReplicas * numPartitions;
+        if (devices > MAX_DEVICES || (portable && devices > 1)) {
+            throw new UsageException.BadArgument(numReplicas + " replicas x " + numPartitions + " partitions"
+                    + (portable ? " of a portable program" : "") + " are too many: "
+                    + (portable ? "such a program is for one device" : MAX_DEVICES + " devices are the most")
+                    + ", and plugins end the process on more");
+        }
         if (deviceAssignment != null && deviceAssignment.length != devices) {
             throw new UsageException.BadArgument("the device assignment has " + deviceAssignment.length + " ids, but "
                     + numReplicas + " replicas x " + numPartitions + " partitions need " + devices);
@@ -233,6 +241,11 @@ public final class CompileOptions {
         }
 
         private Builder option(String name, Object value) {
+            if (name.equals("xla_cpu_parallel_codegen_split_count")
+                    && String.valueOf(value).strip().startsWith("-")) {
+                throw new UsageException.BadArgument(
+                        name + " is " + value + ": a count of 0 or more is needed, and XLA ends the process on others");
+            }
             if (name.isBlank()) {
                 throw new UsageException.BadArgument(
                         "a compiler option needs a name, such as xla_embed_ir_in_executable");

@@ -30,6 +30,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +40,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Made by {@link Plugin#topology}, or by {@link Client#topology} for what is there; either is closed by whoever asked.
  */
 public final class PluginTopology implements AutoCloseable {
+
+    private static final Pattern BOUNDS = Pattern.compile("^\\w+:(\\d+(?:x\\d+)*)$");
+
+    /** A hundred times the largest machine there is. */
+    private static final long MAX_CHIPS = 1 << 20;
 
     private final Plugin plugin;
     private final Handle handle;
@@ -53,7 +60,24 @@ public final class PluginTopology implements AutoCloseable {
         });
     }
 
+    /** libtpu divides by zero on no chips, and takes all memory or ends the process on too many. */
+    private static void check(String name, Map<String, NamedValue> options) {
+        long chips = 1;
+        Matcher bounds = BOUNDS.matcher(name);
+        if (bounds.find()) {
+            for (String bound : bounds.group(1).split("x", -1)) {
+                chips = bound.length() > 7 ? MAX_CHIPS + 1 : Math.min(chips * Long.parseLong(bound), MAX_CHIPS + 1);
+            }
+        }
+        long slices = options.get("num_slices") instanceof NamedValue.Int64 number ? number.value() : 1;
+        if (chips < 1 || chips > MAX_CHIPS || slices > MAX_CHIPS / chips) {
+            throw new UsageException.BadArgument("'" + name + "' with " + slices + " slices is no machine: 1 to "
+                    + MAX_CHIPS + " chips in all are one");
+        }
+    }
+
     static PluginTopology create(Plugin plugin, String name, Map<String, NamedValue> options) {
+        check(name, options);
         try (Scratch scratch = Scratch.open()) {
             MemorySegment args = PJRT_TopologyDescription_Create_Args.in(scratch);
             byte[] text = name.getBytes(StandardCharsets.UTF_8);

@@ -98,6 +98,38 @@ class GuardsTest {
                         bad,
                         () -> client.compile(
                                 Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.of(o -> o.numPartitions(3)))),
+                row(
+                        "more replicas and partitions than 32 bits count",
+                        bad,
+                        () -> CompileOptions.of(o -> o.numReplicas(65536).numPartitions(65536))),
+                row(
+                        "a portable program of two partitions",
+                        bad,
+                        () -> CompileOptions.of(o -> o.portable(true).numPartitions(2))),
+                row(
+                        "code generation in a negative number of parts",
+                        bad,
+                        () -> CompileOptions.of(o -> o.compilerOption("xla_cpu_parallel_codegen_split_count", "-3"))),
+                row(
+                        "a sharding in a negative number of parts",
+                        bad,
+                        () -> Program.stablehlo(
+                                "func.func @main(%x: tensor<4xf32> {mhlo.sharding = \"{devices=[-2]0,1}\"}) { return }")),
+                row(
+                        "an argument of the program that is manual",
+                        bad,
+                        () -> Program.stablehlo(
+                                "func.func @main(%x: tensor<4xf32> {mhlo.sharding = \"{manual}\"}) { return }")),
+                row("a slice of no chips", bad, () -> TestPlugins.tpu().topology("v5e:0x0", Map.of())),
+                row("a slice of too many chips", bad, () -> TestPlugins.tpu().topology("v5e:100000x100000", Map.of())),
+                row(
+                        "a slice with bounds beyond 63 bits",
+                        bad,
+                        () -> TestPlugins.tpu().topology("v5e:99999999999999999999x4", Map.of())),
+                row(
+                        "too many slices",
+                        bad,
+                        () -> TestPlugins.tpu().topology("v5e:4x4", Map.of("num_slices", NamedValue.of(1L << 31)))),
                 row("no replicas", bad, () -> CompileOptions.of(o -> o.numReplicas(0))),
                 row(
                         "a device assignment of the wrong length",

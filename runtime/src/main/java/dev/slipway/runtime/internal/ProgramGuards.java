@@ -27,6 +27,10 @@ public final class ProgramGuards {
     /** A custom call up to the types of its results: names and attributes. */
     private static final Pattern CUSTOM_CALL = Pattern.compile("\\bcustom_call\\b.*?->", Pattern.DOTALL);
 
+    /** GSPMD's text with a count of parts below 1, or an argument of a function that is manual already. */
+    private static final Pattern BAD_SHARDING = Pattern.compile(
+            "\\{devices=\\[[^\\]]*-\\d[^}]*}|%\\w+: tensor<[^>]*> \\{[^}\"]*mhlo\\.sharding = \"\\{manual}\"");
+
     private ProgramGuards() {}
 
     /**
@@ -40,6 +44,13 @@ public final class ProgramGuards {
         }
         if (text.contains("num_batch_dims")) {
             batches(text);
+        }
+        if (text.contains("mhlo.sharding")) {
+            Matcher sharding = BAD_SHARDING.matcher(text);
+            if (sharding.find()) {
+                throw new UsageException.BadArgument("the program has the sharding " + sharding.group()
+                        + ", at which plugins abort: parts are 1 or more, and arguments of the program are not manual");
+            }
         }
         functions(text);
     }
