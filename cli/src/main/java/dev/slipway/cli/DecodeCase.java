@@ -78,7 +78,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         }
         boolean beam = options.has("brevity_penalty") || options.has("prefix_merger") || !json.has("key");
         known(options, beam ? BEAM_OPTIONS : SAMPLE_OPTIONS, "options");
-        int pad = integer(options, "pad_id", 0, vocabulary - 1, padId);
+        int pad = integer(options, "pad_id", -1, vocabulary - 1, padId);
         int eos = integer(options, "eos_id", 0, vocabulary - 1, eosId);
         int decodes = integer(options, "num_decodes", 1, 1 << 16, 1);
         Method method = beam
@@ -97,7 +97,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                                 : stop(options.path("stop"), "options.stop", vocabulary),
                         pad));
         return new DecodeCase(
-                method, json.has("key") ? key(json.path("key")) : new int[4], prefix(json.path("prefix"), vocabulary));
+                method, json.has("key") ? key(json.path("key")) : new int[4], prefix(json.path("prefix"), pad, vocabulary));
     }
 
     private static SampleDecode.Entry entry(JsonNode json) {
@@ -125,7 +125,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return key;
     }
 
-    private static int[][] prefix(JsonNode json, int vocabulary) {
+    private static int[][] prefix(JsonNode json, int pad, int vocabulary) {
         if (!json.isArray()
                 || json.isEmpty()
                 || !json.get(0).isArray()
@@ -141,7 +141,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 throw new BatchException("prefix[%d] is %s; %d token ids as in the first row are expected"
                         .formatted(b, brief(row), width));
             }
-            prefix[b] = tokens(row, "prefix[" + b + "]", vocabulary).toArray();
+            prefix[b] = tokens(row, "prefix[" + b + "]", Math.min(0, pad), vocabulary).toArray();
         }
         return prefix;
     }
@@ -198,7 +198,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 ImmutableList.Builder<ImmutableIntArray> sequences = ImmutableList.builder();
                 for (JsonNode sequence :
                         list(json.path("sequences"), where + ".sequences").values()) {
-                    sequences.add(tokens(list(sequence, where + ".sequences"), where + ".sequences", vocabulary));
+                    sequences.add(tokens(list(sequence, where + ".sequences"), where + ".sequences", 0, vocabulary));
                 }
                 yield new StopCondition.Subsequences(sequences.build());
             }
@@ -270,12 +270,12 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return json;
     }
 
-    private static ImmutableIntArray tokens(JsonNode json, String where, int vocabulary) {
+    private static ImmutableIntArray tokens(JsonNode json, String where, int least, int vocabulary) {
         ImmutableIntArray.Builder ids = ImmutableIntArray.builder(json.size());
         for (JsonNode token : json.values()) {
             if (!token.isIntegralNumber()
                     || !token.canConvertToInt()
-                    || token.intValue() < 0
+                    || token.intValue() < least
                     || token.intValue() >= vocabulary) {
                 throw new BatchException("%s has the token %s; the vocabulary is 0 to %d"
                         .formatted(where, brief(token), vocabulary - 1));

@@ -2,11 +2,13 @@
 package dev.slipway.cli;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.LoadedProgram;
 import dev.slipway.aot.PluginLocator;
+import dev.slipway.checkpoint.Dtype;
 import dev.slipway.cli.DecodeCase.Method;
 import dev.slipway.lowering.AxlearnPrograms;
 import dev.slipway.lowering.BeamSearch;
@@ -19,6 +21,7 @@ import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,6 +33,7 @@ import java.util.Objects;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -38,7 +42,9 @@ import tools.jackson.databind.json.JsonMapper;
  * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place.
  */
 final class GenerateBatch {
-    private static final JsonMapper MAPPER = new JsonMapper();
+    private static final JsonMapper MAPPER = JsonMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
     private static final String KEY = "prng_key";
     private static final String PREFIX = "input_batch/prefix";
 
@@ -111,7 +117,7 @@ final class GenerateBatch {
      * @throws BatchException if the file is not a JSON array
      */
     static Answers run(
-            PluginLocator plugins, Model model, Topology machine, MeshSpec mesh, String json, IntConsumer done) {
+            PluginLocator plugins, Model model, Topology machine, MeshSpec mesh, byte[] json, IntConsumer done) {
         List<JsonNode> cases = cases(json);
         List<Map<String, Object>> answers = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
@@ -142,6 +148,9 @@ final class GenerateBatch {
                 .withMesh(mesh)
                 .withAxlearn(new InferenceRunner.Axlearn(
                         SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.SLIPWAY));
+        if (model.weights().cacheDtype() == Dtype.BF16) {
+            runner = runner.withForm(InferenceRunner.formFor(Platform.CPU).withCache(ElementType.BF16));
+        }
         try (DecodeSession session =
                 DecodeSession.open(plugins, runner, machine, model.weights().parameters())) {
             AxlearnPrograms written =
@@ -164,7 +173,7 @@ final class GenerateBatch {
         return new Answers("[" + String.join(",\n", lines) + "]", failed, groups.size());
     }
 
-    private static List<JsonNode> cases(String json) {
+    private static List<JsonNode> cases(byte[] json) {
         JsonNode file;
         try {
             file = MAPPER.readTree(json);
@@ -179,7 +188,7 @@ final class GenerateBatch {
     }
 
     private static Map<String, String> error(RuntimeException e) {
-        return Map.of("type", e.getClass().getSimpleName(), "message", String.valueOf(e.getMessage()));
+        return ImmutableMap.of("type", e.getClass().getSimpleName(), "message", String.valueOf(e.getMessage()));
     }
 
     /** What lowering would refuse of a whole group is said of the case that is at fault. */

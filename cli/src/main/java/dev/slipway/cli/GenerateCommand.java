@@ -138,6 +138,9 @@ final class GenerateCommand implements Callable<Integer> {
             throw new Model.ModelException(
                     "--temperature is %s; 0 (greedy) or a positive number is expected".formatted(temperature));
         }
+        if (topLogits < 0) {
+            throw new Model.ModelException("--top-logits is %d; 0 or more is expected".formatted(topLogits));
+        }
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
             Topology machine = mesh.topology(target);
@@ -171,7 +174,10 @@ final class GenerateCommand implements Callable<Integer> {
 
     private int batch(PluginsOnDemand plugins, Model opened, Topology machine, Path file) throws IOException {
         plugins.locate(Platform.CPU);
-        String json = Files.readString(file);
+        if (Files.isDirectory(file)) {
+            throw new BatchException("%s is a folder; a file of cases is expected".formatted(file));
+        }
+        byte[] json = Files.readAllBytes(file);
         GenerateBatch.Answers answers;
         try (Progress progress = Progress.begin(output, "decoding " + file.getFileName())) {
             answers = GenerateBatch.run(

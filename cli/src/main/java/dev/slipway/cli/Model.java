@@ -35,7 +35,7 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
         if (key.equals(PACKAGED)) {
             return of(name, Checkpoint.open(packages.file(PipPackage.SMOLLM2, "SmolLM2-135M-Instruct")));
         }
-        if (Files.exists(Path.of(name))) {
+        if (!name.isBlank() && Files.exists(Path.of(name))) {
             return of(name, Checkpoint.open(Path.of(name)));
         }
         return Presets.find(key)

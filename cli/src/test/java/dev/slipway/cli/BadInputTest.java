@@ -110,4 +110,33 @@ class BadInputTest {
         Path missing = folder.resolve("missing");
         refused(1, missing.toString(), "compile", "--target=v4-8", "--out=" + missing.resolve("x"));
     }
+
+    @Test
+    void aNegativeCountOfLogitsIsRefused() {
+        refused(1, "--top-logits is -4", "generate", "--ids=1", "--top-logits=-4");
+    }
+
+    @Test
+    void noNameIsNoModel() {
+        refused(1, "no model ''", "generate", "--model=", "--ids=1");
+    }
+
+    @Test
+    void aFolderIsNoBatch() {
+        refused(1, folder + " is a folder", "generate", "--batch=" + folder);
+    }
+
+    @Test
+    void aBatchThatIsNoTextIsRefused() throws Exception {
+        Path file = Files.write(folder.resolve("cases.json"), new byte[] {'[', (byte) 0xFF, (byte) 0xFE, ']'});
+
+        refused(1, "not JSON", "generate", "--batch=" + file);
+    }
+
+    @Test
+    void aFieldTwiceInABatchIsRefused() throws Exception {
+        Path file = Files.writeString(folder.resolve("cases.json"), "[{\"key\": [0, 1, 0, 1], \"key\": [0, 2, 0, 2]}]");
+
+        refused(1, "\"key\"", "generate", "--batch=" + file);
+    }
 }

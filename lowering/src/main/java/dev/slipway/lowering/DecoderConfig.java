@@ -48,6 +48,8 @@ public record DecoderConfig(
         if (layers.isEmpty()) {
             throw new LoweringException("the model has no layers; at least one is expected");
         }
+        positive("the embedding's scale", embeddingScale);
+        notNegative("the logits' cap", logitCap);
     }
 
     /** The number of layers. */
@@ -130,6 +132,8 @@ public record DecoderConfig(
                                 .formatted(heads, kvHeads)
                         + "n / (heads / kvHeads)");
             }
+            positive("the attention's scale", scale);
+            notNegative("the attention scores' cap", scoreCap);
         }
 
         /** Attention without biases, norms or caps, scaled by {@code headDim ** -0.5}. */
@@ -211,6 +215,10 @@ public record DecoderConfig(
         public Rotary {
             if (dims < 0 || dims % 2 != 0) {
                 throw new LoweringException("rotary dims %d must be even and not negative".formatted(dims));
+            }
+            positive("the rotary base", theta);
+            for (double frequency : frequencies()) {
+                positive("a rotary frequency", frequency);
             }
         }
 
@@ -297,10 +305,18 @@ public record DecoderConfig(
         Activation activation();
 
         /** {@code down(activation(gate(x)) * up(x))}. */
-        record Gated(int hidden, Activation activation, boolean bias) implements FeedForward {}
+        record Gated(int hidden, Activation activation, boolean bias) implements FeedForward {
+            public Gated {
+                positive("hidden", hidden);
+            }
+        }
 
         /** {@code down(activation(up(x)))}. */
-        record Plain(int hidden, Activation activation, boolean bias) implements FeedForward {}
+        record Plain(int hidden, Activation activation, boolean bias) implements FeedForward {
+            public Plain {
+                positive("hidden", hidden);
+            }
+        }
 
         /**
          * A mixture of gated experts without biases, routed by softmax over all experts.
@@ -313,6 +329,7 @@ public record DecoderConfig(
         record Experts(int hidden, Activation activation, int experts, int active, boolean renormalise)
                 implements FeedForward {
             public Experts {
+                positive("hidden", hidden);
                 if (active < 1 || active > experts) {
                     throw new LoweringException(
                             "%d active experts of %d; between 1 and all are expected".formatted(active, experts));
@@ -341,6 +358,10 @@ public record DecoderConfig(
      * @param unitOffset whether the stored scale is an offset from 1 (Gemma)
      */
     public record Norm(Kind kind, double epsilon, boolean unitOffset) {
+        public Norm {
+            notNegative("the norms' epsilon", epsilon);
+        }
+
         /** RMS norm. */
         public static Norm rms(double epsilon) {
             return new Norm(Kind.RMS, epsilon, false);
@@ -365,6 +386,24 @@ public record DecoderConfig(
         AROUND
     }
 
+    /** This model with another attention, everything else kept. */
+    public DecoderConfig withAttention(Attention other) {
+        return new DecoderConfig(
+                family,
+                vocabulary,
+                width,
+                maxPositions,
+                other,
+                layers,
+                feedForward,
+                norm,
+                placement,
+                learnedPositions,
+                embeddingScale,
+                tiedHead,
+                logitCap);
+    }
+
     /** This model with another family name and layers, everything else kept. */
     public DecoderConfig withLayers(String name, List<Layer> others) {
         return new DecoderConfig(
@@ -381,6 +420,18 @@ public record DecoderConfig(
                 embeddingScale,
                 tiedHead,
                 logitCap);
+    }
+
+    private static void positive(String name, double value) {
+        if (!(value > 0) || Double.isInfinite(value)) {
+            throw new LoweringException("%s is %s; a positive number is expected".formatted(name, value));
+        }
+    }
+
+    private static void notNegative(String name, double value) {
+        if (!(value >= 0) || Double.isInfinite(value)) {
+            throw new LoweringException("%s is %s; 0 or more is expected".formatted(name, value));
+        }
     }
 
     private static void positive(String name, int value) {

@@ -116,7 +116,8 @@ public final class Client implements AutoCloseable {
                 && !(devices instanceof NamedValue.Int64 count
                         && count.value() >= 1
                         && count.value() <= MAX_CPU_DEVICES)) {
-            throw new UsageException.BadArgument("cpu_device_count is " + devices + ": an integer of 1 to "
+            throw new UsageException.BadArgument("cpu_device_count is "
+                    + (devices instanceof NamedValue.Int64 count ? count.value() : devices) + ": an integer of 1 to "
                     + MAX_CPU_DEVICES + " is needed, and plugins abort on others");
         }
         try (Scratch scratch = Scratch.open()) {

@@ -84,6 +84,7 @@ final class GgufLoader {
                 config,
                 parts,
                 specials,
+                Dtype.F32,
                 () -> tokens.map(list -> tokenizer(list, specials)),
                 () -> template.map(
                         text -> ChatTemplate.of(text, text(tokens, specials.bos()), text(tokens, specials.eos()))));

@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.CheckpointException;
+import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
@@ -65,7 +66,14 @@ final class HuggingFaceLoader {
             DecoderConfig config,
             ImmutableMap<String, ImmutableList<View>> parts) {
         return new OpenCheckpoint(
-                path, arena, config, parts, specials(folder, json), () -> tokenizer(folder), () -> template(folder));
+                path,
+                arena,
+                config,
+                parts,
+                specials(folder, json),
+                Dtype.F32,
+                () -> tokenizer(folder),
+                () -> template(folder));
     }
 
     private static Optional<Safetensors> safetensors(Path folder, Arena arena) {
