@@ -97,7 +97,9 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                                 : stop(options.path("stop"), "options.stop", vocabulary),
                         pad));
         return new DecodeCase(
-                method, json.has("key") ? key(json.path("key")) : new int[4], prefix(json.path("prefix"), pad, vocabulary));
+                method,
+                json.has("key") ? key(json.path("key")) : new int[4],
+                prefix(json.path("prefix"), pad, vocabulary));
     }
 
     private static SampleDecode.Entry entry(JsonNode json) {
@@ -141,7 +143,8 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 throw new BatchException("prefix[%d] is %s; %d token ids as in the first row are expected"
                         .formatted(b, brief(row), width));
             }
-            prefix[b] = tokens(row, "prefix[" + b + "]", Math.min(0, pad), vocabulary).toArray();
+            prefix[b] = tokens(row, "prefix[" + b + "]", Math.min(0, pad), vocabulary)
+                    .toArray();
         }
         return prefix;
     }
