@@ -89,6 +89,18 @@ class GenerateBatchTest {
         }
     }
 
+    /** As AXLearn 34aed43c does: its embedding counts from the end. */
+    @Test
+    void anEmptyPromptOfNegativePadsIsReadAsTheLastToken() throws IOException {
+        String last =
+                "{\"entry\": \"model\", \"key\": [0, 1, 0, 1], \"prefix\": [[255, -1, -1]], \"options\": {\"pad_id\": -1}}";
+        String empty = last.replace("255", "-1");
+
+        assertThat(generate("[" + last + "," + empty + "]")).as(err.toString()).isZero();
+
+        assertThat(answer(1)).isEqualTo(answer(0));
+    }
+
     @Test
     void aCaseThatCannotBeReadIsAnsweredInItsPlaceAndTheOthersRun() throws IOException {
         String good = "{\"entry\": \"runner\", \"key\": [0, 1, 0, 1], \"prefix\": [[5, 0]], \"options\": {}}";

@@ -79,8 +79,10 @@ public final class Reference {
 
     /** The steps of decoding, with pads read as tokens, as AXLearn does. */
     Decoding decoding(Ops o, ModelWeights weights, int padId) {
+        // AXLearn's embedding counts a negative pad from its end
+        int read = Math.floorMod(padId, config.vocabulary());
         DecodeOptions options =
-                DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(padId));
+                DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(read));
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
