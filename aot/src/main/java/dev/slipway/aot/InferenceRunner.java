@@ -142,7 +142,8 @@ public record InferenceRunner(
      */
     public static Form formFor(Platform platform) {
         return switch (platform) {
-            case TPU, GPU -> Form.scanned(ElementType.BF16);
+            case TPU -> Form.scanned(ElementType.BF16).withCacheWrites(Form.CacheWrites.BEHIND_LAYERS);
+            case GPU -> Form.scanned(ElementType.BF16);
             case CPU -> Form.scanned(ElementType.F32);
         };
     }

@@ -12,6 +12,7 @@ import dev.slipway.stablehlo.ElementType;
  * @param compute element type of activations; norms, rotary angles, softmax and logits are float32 whatever it is
  * @param cache element type of keys and values at rest
  * @param cacheOrder in which order the cache's last two dimensions are
+ * @param cacheWrites when a scanned decode step writes the cache that is its argument
  */
 public record Form(
         Layers layers,
@@ -19,7 +20,8 @@ public record Form(
         ElementType weights,
         ElementType compute,
         ElementType cache,
-        CacheOrder cacheOrder) {
+        CacheOrder cacheOrder,
+        CacheWrites cacheWrites) {
     /** How the layers are written. */
     public enum Layers {
         /**
@@ -52,38 +54,56 @@ public record Form(
         TIME_LAST
     }
 
+    /** When a scanned decode step writes the cache that is its argument. */
+    public enum CacheWrites {
+        /** Each layer its own part: XLA:CPU does so in place. */
+        BY_LAYER,
+        /**
+         * All layers' columns at once, behind the last, while the layers only read what was there: written in the layers' loop,
+         * libtpu lays all of the cache out anew for that loop, and back.
+         */
+        BEHIND_LAYERS
+    }
+
     /** Scanned, matrices output-major, everything in one element type. */
     public static Form scanned(ElementType type) {
-        return new Form(Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST);
+        return new Form(
+                Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER);
     }
 
     /** Unrolled, matrices output-major, everything in one element type. */
     public static Form unrolled(ElementType type) {
-        return new Form(Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST);
+        return new Form(
+                Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER);
     }
 
     /** This form with its layers written in another way. */
     public Form withLayers(Layers other) {
-        return new Form(other, matrices, weights, compute, cache, cacheOrder);
+        return new Form(other, matrices, weights, compute, cache, cacheOrder, cacheWrites);
     }
 
     /** This form with its matrices lying in another way. */
     public Form withMatrices(Matrices other) {
-        return new Form(layers, other, weights, compute, cache, cacheOrder);
+        return new Form(layers, other, weights, compute, cache, cacheOrder, cacheWrites);
     }
 
     /** This form with weights, activations, keys and values in another element type. */
     public Form withElements(ElementType type) {
-        return new Form(layers, matrices, type, type, type, cacheOrder);
+        return new Form(layers, matrices, type, type, type, cacheOrder, cacheWrites);
     }
 
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
-        return new Form(layers, matrices, weights, compute, type, cacheOrder);
+        return new Form(layers, matrices, weights, compute, type, cacheOrder, cacheWrites);
     }
 
     /** This form with keys and values at rest in another order. */
     public Form withCacheOrder(CacheOrder other) {
-        return new Form(layers, matrices, weights, compute, cache, other);
+        return new Form(layers, matrices, weights, compute, cache, other, cacheWrites);
+    }
+
+    /** This form with a decode step's cache written at another time. */
+    public Form withCacheWrites(CacheWrites other) {
+        return new Form(layers, matrices, weights, compute, cache, cacheOrder, other);
     }
 }

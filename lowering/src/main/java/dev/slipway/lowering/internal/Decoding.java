@@ -168,7 +168,8 @@ final class Decoding {
      * @return logits {@code f32[rows, vocabulary]}, then the cache
      */
     List<Value> step(Ops o, Value column, Value positions, Value tokens, List<Value> cache) {
-        return withLogits(o, feed(o, new LayerStack.Pass.Step(column, null, true), positions, tokens, cache));
+        boolean behind = form.cacheWrites() == Form.CacheWrites.BEHIND_LAYERS;
+        return withLogits(o, feed(o, new LayerStack.Pass.Step(column, null, behind), positions, tokens, cache));
     }
 
     private List<Value> withLogits(Ops o, LayerStack.State state) {

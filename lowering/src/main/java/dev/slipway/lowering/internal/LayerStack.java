@@ -60,9 +60,8 @@ final class LayerStack {
          * One position: written to a column, attended to with everything in the cache.
          *
          * @param going whether to run at all, {@code i1[]}; null if so. Unrolled layers run in any case
-         * @param reads whether scanned layers only read the cache, and what they add is written behind them all. A cache that
-         *     is an argument stays as it lies then: written in the layers' loop, libtpu lays all of it out anew for that
-         *     loop, and back. A cache that begins in the program lies as the loop wants it, with less code
+         * @param reads whether scanned layers only read the cache, and what they add is written behind them all: {@link
+         *     Form.CacheWrites#BEHIND_LAYERS}. A cache that begins in the program lies as the loop wants it in any case
          */
         record Step(Value column, @Nullable Value going, boolean reads) implements Pass {}
     }
