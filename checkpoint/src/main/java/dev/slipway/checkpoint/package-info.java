@@ -22,7 +22,7 @@
  * <table><caption>What is read</caption>
  * <tr><th>on disk</th><th>models</th><th>numbers</th></tr>
  * <tr><td>GGUF 2 and 3</td><td>llama (and Mistral, Mixtral, SmolLM), qwen2, qwen3, qwen3moe, gemma, gemma2, gemma3, phi3,
- *     starcoder2, gpt2, olmo2</td><td>F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K</td></tr>
+ *     starcoder2, gpt2, olmo2</td><td>F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS</td></tr>
  * <tr><td>Hugging Face folder: {@code config.json}, safetensors, sharded or not; or {@code config.json} alone</td>
  *     <td>llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi3, starcoder2, gpt2,
  *     olmo2</td><td>F64, F32, F16, BF16</td></tr>

@@ -448,10 +448,10 @@ class GgufCheckpointTest {
     void anEncodingThatIsNotReadIsNamed() {
         refused(
                 metadata("llama")
-                        .tensor("blk.0.attn_q.weight", 20, new byte[32], 32)
+                        .tensor("blk.0.attn_q.weight", 16, new byte[66], 256)
                         .bytes(),
                 "blk.0.attn_q.weight",
-                "IQ4_NL",
+                "IQ2_XXS",
                 "Q4_K");
     }
 

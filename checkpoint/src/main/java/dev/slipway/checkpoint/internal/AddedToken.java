@@ -4,6 +4,7 @@ package dev.slipway.checkpoint.internal;
 /**
  * A token that is found in text before anything is split.
  *
+ * @param content its characters as they stand in text: normalised if it is looked for after normalisation
  * @param special whether it steers the model, as against being an odd word
  * @param singleWord whether it must stand between non-letters
  * @param leftStrip whether it swallows white space before it

@@ -31,7 +31,7 @@ final class ByteDetokenizer implements Detokenizer {
             return "";
         }
         StringBuilder text = new StringBuilder();
-        for (byte b : ByteAlphabet.read(vocabulary.token(id))) {
+        for (byte b : ByteAlphabet.read(vocabulary.text(id))) {
             accept(Byte.toUnsignedInt(b), text);
         }
         return text.toString();

@@ -215,6 +215,30 @@ enum Encoding {
                 }
             }
         }
+    },
+    /** {@code d, 16 x 2 nibbles}: {@code d * UNEVEN[q]}. */
+    IQ4_NL(32, 18) {
+        @Override
+        void decode(byte[] raw, int blocks, float[] to) {
+            for (int b = 0, at = 0, out = 0; b < blocks; b++, at += 18, out += 32) {
+                uneven(raw, at + 2, half(raw, at), to, out);
+            }
+        }
+    },
+    /** 8 sub-blocks of 32: {@code d, 8 high crumbs and 8 low nibbles of scales, 128 x 2 nibbles}. */
+    IQ4_XS(256, 136) {
+        @Override
+        void decode(byte[] raw, int blocks, float[] to) {
+            for (int b = 0, at = 0, out = 0; b < blocks; b++, at += 136, out += 256) {
+                float d = half(raw, at);
+                int highs = (short) SHORT.get(raw, at + 2);
+                for (int sub = 0; sub < 8; sub++) {
+                    int low = raw[at + 4 + sub / 2] >> (sub % 2 * 4) & 15;
+                    int scale = (low | (highs >> (2 * sub) & 3) << 4) - 32;
+                    uneven(raw, at + 8 + 16 * sub, d * scale, to, out + 32 * sub);
+                }
+            }
+        }
     };
 
     private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
@@ -222,6 +246,9 @@ enum Encoding {
     private static final VarHandle FLOAT = MethodHandles.byteArrayViewVarHandle(float[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle DOUBLE =
             MethodHandles.byteArrayViewVarHandle(double[].class, ByteOrder.LITTLE_ENDIAN);
+
+    /** What the nibbles of IQ4_NL and IQ4_XS stand for: steps that widen away from zero. */
+    private static final byte[] UNEVEN = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
     private final int numbers;
     private final int bytes;
@@ -243,6 +270,14 @@ enum Encoding {
 
     /** Decodes {@code blocks} whole blocks from the beginning of {@code raw} to the beginning of {@code to}. */
     abstract void decode(byte[] raw, int blocks, float[] to);
+
+    /** 32 numbers of 16 bytes, the low nibbles first. */
+    private static void uneven(byte[] raw, int at, float scale, float[] to, int out) {
+        for (int i = 0; i < 16; i++) {
+            to[out + i] = scale * UNEVEN[raw[at + i] & 15];
+            to[out + 16 + i] = scale * UNEVEN[raw[at + i] >> 4 & 15];
+        }
+    }
 
     private static float half(byte[] raw, int at) {
         return Float.float16ToFloat((short) SHORT.get(raw, at));

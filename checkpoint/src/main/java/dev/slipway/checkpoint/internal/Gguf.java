@@ -36,6 +36,8 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             .put(12, Encoding.Q4_K)
             .put(13, Encoding.Q5_K)
             .put(14, Encoding.Q6_K)
+            .put(20, Encoding.IQ4_NL)
+            .put(23, Encoding.IQ4_XS)
             .put(28, Encoding.F64)
             .put(30, Encoding.BF16)
             .buildOrThrow();
@@ -48,10 +50,8 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             .put(17, "IQ2_XS")
             .put(18, "IQ3_XXS")
             .put(19, "IQ1_S")
-            .put(20, "IQ4_NL")
             .put(21, "IQ3_S")
             .put(22, "IQ2_S")
-            .put(23, "IQ4_XS")
             .put(24, "I8")
             .put(25, "I16")
             .put(26, "I32")
@@ -60,6 +60,8 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             .put(34, "TQ1_0")
             .put(35, "TQ2_0")
             .put(39, "MXFP4")
+            .put(40, "NVFP4")
+            .put(41, "Q1_0")
             .buildOrThrow();
 
     private static final int MAX_DIMENSIONS = 4;

@@ -30,7 +30,7 @@ final class TextDetokenizer implements Detokenizer {
         if (skipSpecials && vocabulary.isSpecial(id)) {
             return "";
         }
-        String token = vocabulary.token(id);
+        String token = vocabulary.text(id);
         if (rules.byteFallback() && token.length() == 6 && token.startsWith("<0x") && token.endsWith(">")) {
             try {
                 held.write(Integer.parseInt(token, 3, 5, 16));

@@ -55,7 +55,7 @@ final class TokenizerJson {
         json.child("normalizer").ifPresent(normalizer -> normalizer(normalizer, normalizers));
         TextPipeline pipeline =
                 new TextPipeline(ImmutableList.copyOf(normalizers), ImmutableList.copyOf(splitters), decoding());
-        Vocabulary vocabulary = vocabulary(model);
+        Vocabulary vocabulary = vocabulary(model, pipeline);
         Unknown unknown = new Unknown(
                 model.string("unk_token").map(vocabulary::idOrNone).orElse(-1),
                 model.flag("byte_fallback").orElse(false),
@@ -70,7 +70,7 @@ final class TokenizerJson {
 
     // Model
 
-    private Vocabulary vocabulary(Json model) {
+    private Vocabulary vocabulary(Json model, TextPipeline pipeline) {
         Json vocab = model.child("vocab").orElseThrow(() -> model.missing("vocab"));
         List<String> tokens = new ArrayList<>(vocab.node().size());
         for (Map.Entry<String, JsonNode> entry : vocab.node().properties()) {
@@ -81,15 +81,17 @@ final class TokenizerJson {
             int id = token.requiredInteger("id");
             String content = token.requiredString("content");
             put(tokens, id, content);
-            if (!content.isEmpty()) {
+            boolean normalized = token.flag("normalized").orElse(false);
+            String sought = normalized ? pipeline.normalize(content) : content;
+            if (!sought.isEmpty()) {
                 added.add(new AddedToken(
                         id,
-                        content,
+                        sought,
                         token.flag("special").orElse(false),
                         token.flag("single_word").orElse(false),
                         token.flag("lstrip").orElse(false),
                         token.flag("rstrip").orElse(false),
-                        token.flag("normalized").orElse(false)));
+                        normalized));
             }
         }
         return Vocabulary.of(json.file(), tokens, added.build());

@@ -14,6 +14,7 @@ final class Vocabulary {
     private final List<String> tokens;
     private final Map<String, Integer> ids;
     private final ImmutableList<AddedToken> added;
+    private final Map<Integer, String> normalized;
     private final boolean[] isAdded;
     private final boolean[] isSpecial;
 
@@ -22,6 +23,7 @@ final class Vocabulary {
         this.tokens = List.copyOf(tokens);
         this.added = added;
         ids = HashMap.newHashMap(tokens.size());
+        normalized = new HashMap<>();
         isAdded = new boolean[tokens.size()];
         isSpecial = new boolean[tokens.size()];
         for (int id = 0; id < tokens.size(); id++) {
@@ -30,6 +32,9 @@ final class Vocabulary {
         for (AddedToken token : added) {
             isAdded[token.id()] = true;
             isSpecial[token.id()] = token.special();
+            if (token.normalized()) {
+                normalized.put(token.id(), token.content());
+            }
         }
     }
 
@@ -52,6 +57,11 @@ final class Vocabulary {
 
     String token(int id) {
         return id >= 0 && id < tokens.size() ? tokens.get(id) : "";
+    }
+
+    /** The characters that an id stands for in text: those of the token, but for added ones that are normalised. */
+    String text(int id) {
+        return normalized.getOrDefault(id, token(id));
     }
 
     OptionalInt id(String token) {
