@@ -276,7 +276,10 @@ public final class Executable implements AutoCloseable {
      * @throws UsageException.Unsupported if that program is not HLO
      */
     public List<Optional<Shape>> parameters() {
-        Program program = optimizedProgram();
+        return parameters(optimizedProgram());
+    }
+
+    static List<Optional<Shape>> parameters(Program program) {
         return switch (program.format()) {
             case "hlo" -> EntryLayout.parameters(program.code(), false);
             case "hlo_with_config" -> EntryLayout.parameters(program.code(), true);

@@ -38,6 +38,9 @@ final class HostCallbacks {
     /** Fills in the callbacks of a run on so many devices; each device has all channels. */
     static void write(
             Api api, MemorySegment options, SegmentAllocator allocator, int devices, List<HostChannel> channels) {
+        if (channels.isEmpty()) {
+            return;
+        }
         List<HostChannel.Send> sends = channels.stream()
                 .filter(HostChannel.Send.class::isInstance)
                 .map(HostChannel.Send.class::cast)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args;
 import dev.slipway.runtime.internal.abi.PJRT_LoadedExecutable_AddressableDevices_Args;
@@ -130,63 +132,76 @@ public final class LoadedExecutable implements AutoCloseable {
         if (client.isClosed()) {
             throw new UsageException.Closed("the client of this executable is closed");
         }
-        List<Handle> used = new ArrayList<>(numArguments * arguments.size());
-        try {
-            return handle.use((api, scratch, loaded) -> {
-                long lists = arguments.size();
-                MemorySegment argumentLists = scratch.allocate(lists * Long.BYTES, 8);
-                MemorySegment outputLists = scratch.allocate(lists * Long.BYTES, 8);
-                MemorySegment addresses = scratch.allocate(Math.max(1, lists * numOutputs * Long.BYTES), 8);
-                for (int d = 0; d < lists; d++) {
-                    MemorySegment list = scratch.allocate(Math.max(1, (long) numArguments * Long.BYTES), 8);
-                    int i = 0;
-                    for (Buffer buffer : arguments.get(d)) {
-                        list.setAtIndex(
-                                ValueLayout.JAVA_LONG, i++, buffer.handle().acquire());
-                        used.add(buffer.handle());
-                    }
-                    argumentLists.setAtIndex(ValueLayout.JAVA_LONG, d, list.address());
-                    outputLists.setAtIndex(
-                            ValueLayout.JAVA_LONG, d, addresses.address() + (long) d * numOutputs * Long.BYTES);
+        Handle[] used = new Handle[arguments.size() * numArguments];
+        int inUse = 0;
+        long run = handle.acquire();
+        try (Scratch scratch = Scratch.open()) {
+            int lists = arguments.size();
+            // One block of pointers: the lists of arguments, those of results, then the arguments and results
+            // themselves.
+            MemorySegment pointers = scratch.allocate((long) lists * (2 + numArguments + numOutputs) * Long.BYTES, 8);
+            int firstArgument = 2 * lists;
+            int firstResult = firstArgument + used.length;
+            for (int d = 0; d < lists; d++) {
+                pointers.setAtIndex(
+                        ValueLayout.JAVA_LONG, d, addressOf(pointers, firstArgument + (long) d * numArguments));
+                pointers.setAtIndex(
+                        ValueLayout.JAVA_LONG, lists + d, addressOf(pointers, firstResult + (long) d * numOutputs));
+                for (Buffer buffer : arguments.get(d)) {
+                    pointers.setAtIndex(
+                            ValueLayout.JAVA_LONG,
+                            firstArgument + inUse,
+                            buffer.handle().acquire());
+                    used[inUse++] = buffer.handle();
                 }
-                MemorySegment run = PJRT_ExecuteOptions.in(scratch);
-                options.write(api, (int) lists, run, scratch);
-                MemorySegment args = PJRT_LoadedExecutable_Execute_Args.in(scratch);
-                PJRT_LoadedExecutable_Execute_Args.executable(args, loaded);
-                PJRT_LoadedExecutable_Execute_Args.options(args, run.address());
-                PJRT_LoadedExecutable_Execute_Args.argument_lists(args, argumentLists.address());
-                PJRT_LoadedExecutable_Execute_Args.num_devices(args, lists);
-                PJRT_LoadedExecutable_Execute_Args.num_args(args, numArguments);
-                PJRT_LoadedExecutable_Execute_Args.output_lists(args, outputLists.address());
-                options.device()
-                        .ifPresent(device -> PJRT_LoadedExecutable_Execute_Args.execute_device(args, device.address()));
-                api.call(PjrtFunction.PJRT_LoadedExecutable_Execute, args);
-                List<List<Buffer>> results = new ArrayList<>();
-                for (int d = 0; d < lists; d++) {
-                    List<Buffer> list = new ArrayList<>(numOutputs);
-                    for (int i = 0; i < numOutputs; i++) {
-                        list.add(new Buffer(
-                                client,
-                                addresses.getAtIndex(ValueLayout.JAVA_LONG, (long) d * numOutputs + i),
-                                outputs.get(i),
-                                signature.isResultUnusual(i)));
-                    }
-                    results.add(list);
+            }
+            Api api = client.api();
+            MemorySegment how = PJRT_ExecuteOptions.in(scratch);
+            options.write(api, lists, how, scratch);
+            MemorySegment args = PJRT_LoadedExecutable_Execute_Args.in(scratch);
+            PJRT_LoadedExecutable_Execute_Args.executable(args, run);
+            PJRT_LoadedExecutable_Execute_Args.options(args, how.address());
+            PJRT_LoadedExecutable_Execute_Args.argument_lists(args, pointers.address());
+            PJRT_LoadedExecutable_Execute_Args.num_devices(args, lists);
+            PJRT_LoadedExecutable_Execute_Args.num_args(args, numArguments);
+            PJRT_LoadedExecutable_Execute_Args.output_lists(args, addressOf(pointers, lists));
+            options.device()
+                    .ifPresent(device -> PJRT_LoadedExecutable_Execute_Args.execute_device(args, device.address()));
+            api.call(PjrtFunction.PJRT_LoadedExecutable_Execute, args);
+            List<List<Buffer>> results = new ArrayList<>(lists);
+            for (int d = 0; d < lists; d++) {
+                List<Buffer> list = new ArrayList<>(numOutputs);
+                for (int i = 0; i < numOutputs; i++) {
+                    list.add(result(
+                            pointers.getAtIndex(ValueLayout.JAVA_LONG, firstResult + (long) d * numOutputs + i), i));
                 }
-                return results;
-            });
+                results.add(list);
+            }
+            return results;
         } finally {
-            used.forEach(Handle::release);
+            for (int i = 0; i < inUse; i++) {
+                used[i].release();
+            }
+            handle.release();
         }
     }
 
-    /** A run to be repeated, with room for so many arguments. */
+    private static long addressOf(MemorySegment pointers, long index) {
+        return pointers.address() + index * Long.BYTES;
+    }
+
+    /**
+     * A run to be repeated, with room for so many arguments.
+     *
+     * @throws UsageException.BadArgument if the program takes another number of arguments
+     */
     public Dispatch dispatch(int numArguments) {
         return dispatch(numArguments, ExecuteOptions.defaults());
     }
 
     /** A run to be repeated with these options. */
     public Dispatch dispatch(int numArguments, ExecuteOptions options) {
+        signature().checkCount(numArguments);
         return new Dispatch(this, numArguments, options);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.ProgramGuards;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -32,7 +33,9 @@ final class Signature {
         List<Parameter> parameters = new ArrayList<>();
         boolean known = true;
         try {
-            for (Optional<Shape> shape : executable.parameters()) {
+            Program program = executable.optimizedProgram();
+            ProgramGuards.checkFeeds(executable.name(), program.code());
+            for (Optional<Shape> shape : Executable.parameters(program)) {
                 parameters.add(new Parameter(
                         shape.orElse(null),
                         shape.isPresent()
@@ -84,7 +87,8 @@ final class Signature {
         }
     }
 
-    private void checkCount(int count) {
+    /** Refuses so many arguments. */
+    void checkCount(int count) {
         if (parameters != null && parameters.size() != count) {
             throw new UsageException.BadArgument(
                     "'" + program + "' takes " + parameters.size() + " arguments, but " + count + " were given");

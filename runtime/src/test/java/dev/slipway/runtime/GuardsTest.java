@@ -59,6 +59,15 @@ class GuardsTest {
         return client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
     }
 
+    private static void called(String call, String operands) {
+        Program.stablehlo("""
+                func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+                  %y = stablehlo.custom_call CALL : (OPERANDS) -> tensor<4xf32>
+                  return %y : tensor<4xf32>
+                }
+                """.replace("CALL", call).replace("OPERANDS", operands));
+    }
+
     private static Arguments row(String what, Class<? extends UsageException> refusal, Wrong wrong) {
         return Arguments.of(what, refusal, wrong);
     }
@@ -120,6 +129,62 @@ class GuardsTest {
                         bad,
                         () -> Program.stablehlo(
                                 "func.func @main(%x: tensor<4xf32> {mhlo.sharding = \"{manual}\"}) { return }")),
+                row(
+                        "a layout that names dimensions which are not there",
+                        bad,
+                        () -> Program.stablehlo(
+                                "func.func @main(%x: tensor<4x8xf32> {mhlo.layout_mode = \"{5,7}\"}) { return }")),
+                row(
+                        "a layout with a dimension twice",
+                        bad,
+                        () -> Program.stablehlo(
+                                "func.func @main(%x: tensor<4x8xf32> {mhlo.layout_mode = \"{0,0:T(8,128)}\"}) { return }")),
+                row("an argument that is computed on the host", bad, () -> Program.stablehlo("""
+                        func.func @main(%x: tensor<4xf32> {mhlo.frontend_attributes = {_xla_compute_type = "host"}}) { return }
+                        """)),
+                row("a program that waits to be fed", bad, () -> {
+                    String infeed = """
+                            func.func @main() -> tensor<4xf32> {
+                              %t = stablehlo.create_token : !stablehlo.token
+                              %r:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+                              return %r#0 : tensor<4xf32>
+                            }
+                            """;
+                    try (LoadedExecutable fed = client.compile(Program.stablehlo(infeed), CompileOptions.defaults())) {
+                        fed.execute();
+                    }
+                }),
+                row("a program that waits for its array to be taken", bad, () -> {
+                    String outfeed = """
+                            func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+                              %t = stablehlo.create_token : !stablehlo.token
+                              %r = "stablehlo.outfeed"(%x, %t) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+                              return %x : tensor<4xf32>
+                            }
+                            """;
+                    try (LoadedExecutable fed = client.compile(Program.stablehlo(outfeed), CompileOptions.defaults());
+                            Dispatch dispatch = fed.dispatch(1)) {
+                        dispatch.run();
+                    }
+                }),
+                row("the largest values without their places", bad, () -> called("@TopK(%x)", "tensor<4xf32>")),
+                row("the same in the generic form", bad, () -> Program.stablehlo("""
+                        func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+                          %y = "stablehlo.custom_call"(%x) <{call_target_name = "TopK"}> : (tensor<4xf32>) -> tensor<4xf32>
+                          return %y : tensor<4xf32>
+                        }
+                        """)),
+                row("a sharding of nothing", bad, () -> called("@Sharding()", "")),
+                row("a dynamic slice without sizes", bad, () -> called("@SliceToDynamic(%x)", "tensor<4xf32>")),
+                row(
+                        "a sharding of Shardy's without its attributes",
+                        bad,
+                        () -> called("@xla.sdy.FuncResultSharding(%x)", "tensor<4xf32>")),
+                row("a prepared run of too few arguments", bad, () -> {
+                    try (LoadedExecutable program = program()) {
+                        program.dispatch(0).close();
+                    }
+                }),
                 row("a slice of no chips", bad, () -> TestPlugins.tpu().topology("v5e:0x0", Map.of())),
                 row("a slice of too many chips", bad, () -> TestPlugins.tpu().topology("v5e:100000x100000", Map.of())),
                 row(

@@ -3,14 +3,17 @@ package dev.slipway.runtime.internal;
 
 import com.google.common.collect.LinkedHashMultimap;
 import com.google.common.collect.SetMultimap;
+import com.google.common.primitives.Bytes;
 import dev.slipway.runtime.UsageException;
+import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Programs, as text, on which plugins end the process while they compile. */
+/** Programs on which plugins end the process while they compile, or wait for ever while they run. */
 public final class ProgramGuards {
 
     /** {@code tensor<?x..>} outside a bound. */
@@ -24,12 +27,19 @@ public final class ProgramGuards {
     private static final Pattern FUNCTION = Pattern.compile("\\bfunc\\.func\\s+(public\\s+|private\\s+)?@([\\w.$-]+)");
     private static final Pattern CALL = Pattern.compile("\\bcall\\s+@([\\w.$-]+)");
 
-    /** A custom call up to the types of its results: names and attributes. */
-    private static final Pattern CUSTOM_CALL = Pattern.compile("\\bcustom_call\\b.*?->", Pattern.DOTALL);
-
     /** GSPMD's text with a count of parts below 1, or an argument of a function that is manual already. */
     private static final Pattern BAD_SHARDING = Pattern.compile(
             "\\{devices=\\[[^\\]]*-\\d[^}]*}|%\\w+: tensor<[^>]*> \\{[^}\"]*mhlo\\.sharding = \"\\{manual}\"");
+
+    /** A layout that is asked for by name, up to its tiles. */
+    private static final Pattern LAYOUT = Pattern.compile("mhlo\\.layout_mode = \"\\{([-\\d, ]+)[:}]");
+
+    /** An argument of a function that is to be computed somewhere. */
+    private static final Pattern COMPUTED_ARGUMENT =
+            Pattern.compile("%\\w+: tensor<[^>]*> \\{[^%()]*?_xla_compute_type[^,}]*");
+
+    /** The opcodes of instructions that wait to be fed, or for their array to be taken, as field 2 of XLA's proto. */
+    private static final Map<String, byte[]> FEEDS = Map.of("infeed", opcode("infeed"), "outfeed", opcode("outfeed"));
 
     private ProgramGuards() {}
 
@@ -42,8 +52,8 @@ public final class ProgramGuards {
         if (text.indexOf('?') >= 0) {
             dimensions(text);
         }
-        if (text.contains("num_batch_dims")) {
-            batches(text);
+        if (text.contains("custom_call")) {
+            CustomCallGuards.check(text);
         }
         if (text.contains("mhlo.sharding")) {
             Matcher sharding = BAD_SHARDING.matcher(text);
@@ -52,19 +62,55 @@ public final class ProgramGuards {
                         + ", at which plugins abort: parts are 1 or more, and arguments of the program are not manual");
             }
         }
+        if (text.contains("mhlo.layout_mode")) {
+            layouts(text);
+        }
+        if (text.contains("_xla_compute_type")) {
+            Matcher argument = COMPUTED_ARGUMENT.matcher(text);
+            if (argument.find()) {
+                throw new UsageException.BadArgument("the program has the argument " + argument.group()
+                        + ", at which plugins abort: the attribute belongs to operations, not to arguments");
+            }
+        }
         functions(text);
     }
 
-    /** The partitioner of calls that are cut along their batches asks for the layouts, and aborts if there are none. */
-    private static void batches(String text) {
-        Matcher call = CUSTOM_CALL.matcher(text);
-        while (call.find()) {
-            if (call.group().contains("num_batch_dims") && !call.group().contains("operand_layouts")) {
-                throw new UsageException.BadArgument(
-                        "the program has a custom call with num_batch_dims and without layouts, at which plugins abort:"
-                                + " give it operand_layouts and result_layouts");
+    private static void layouts(String text) {
+        Matcher layout = LAYOUT.matcher(text);
+        while (layout.find()) {
+            String[] given = layout.group(1).split(",", -1);
+            Set<String> wanted = new HashSet<>();
+            for (int dimension = 0; dimension < given.length; dimension++) {
+                wanted.add(String.valueOf(dimension));
+            }
+            for (String dimension : given) {
+                if (!wanted.remove(dimension.strip())) {
+                    throw new UsageException.BadArgument("the program has " + layout.group()
+                            + "..., at which plugins end the process: a layout has each dimension from 0 to "
+                            + (given.length - 1) + " once, the innermost first");
+                }
             }
         }
+    }
+
+    private static byte[] opcode(String name) {
+        return ("\022" + (char) name.length() + name).getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    /**
+     * Refuses a program that waits for the host's other end of a feed: PJRT has no function for it.
+     *
+     * @param proto a serialized HLO module
+     * @throws UsageException.BadArgument if it has an infeed or an outfeed
+     */
+    public static void checkFeeds(String name, byte[] proto) {
+        FEEDS.forEach((opcode, bytes) -> {
+            if (Bytes.indexOf(proto, bytes) >= 0) {
+                throw new UsageException.BadArgument("'" + name + "' has an " + opcode
+                        + ", whose other end nobody serves, so that it would wait for ever: make the array an argument or a"
+                        + " result, or use a custom call with a handler in Java");
+            }
+        });
     }
 
     /**
