@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  *         .compilerOption("xla_tpu_enable_async_collective_fusion", true));
  * }
  *
+ * <p>{@link Builder#compilerOption} fills the proto's {@code env_option_overrides}, and nothing is read from the environment: that a launcher's
+ * variable changes options ({@code XLA_OPTIONS_OVERRIDE="name=value,..."}) is AXLearn's rule, not PJRT's.
+ *
  * <p>Equal options give equal {@link #toProto bytes}, so these serve in the keys of caches.
  */
 public final class CompileOptions {

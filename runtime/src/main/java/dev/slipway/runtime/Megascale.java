@@ -192,6 +192,7 @@ public final class Megascale implements AutoCloseable {
         if (topology.plugin() != plugin) {
             throw new UsageException.Foreign("the topology belongs to another plugin");
         }
+        PluginTopology.checkSlices("this topology", topology.devices().size(), slices);
         return topology.handle()
                 .use((_, _, machine) -> handle.use((api, scratch, context) -> {
                     api.extension(Extension.MULTI_SLICE);

@@ -34,6 +34,7 @@ public final class MultiSlice implements AutoCloseable {
         if (slices < 1) {
             throw new UsageException.BadArgument(slices + " slices make no machine: 1 or more do");
         }
+        PluginTopology.checkSlices("this topology", topology.devices().size(), slices);
         return topology.handle().use((api, scratch, address) -> {
             // Both are needed, so neither is called where the other is missing.
             Api.Table megascale = api.extension(Extension.MEGASCALE);

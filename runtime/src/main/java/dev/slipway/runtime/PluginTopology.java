@@ -69,10 +69,17 @@ public final class PluginTopology implements AutoCloseable {
                 chips = bound.length() > 7 ? MAX_CHIPS + 1 : Math.min(chips * Long.parseLong(bound), MAX_CHIPS + 1);
             }
         }
-        long slices = options.get("num_slices") instanceof NamedValue.Int64 number ? number.value() : 1;
+        checkSlices(
+                "'" + name + "'",
+                chips,
+                options.get("num_slices") instanceof NamedValue.Int64 number ? number.value() : 1);
+    }
+
+    /** Refuses so many slices of so many chips, or devices. */
+    static void checkSlices(String slice, long chips, long slices) {
         if (chips < 1 || chips > MAX_CHIPS || slices > MAX_CHIPS / chips) {
-            throw new UsageException.BadArgument("'" + name + "' with " + slices + " slices is no machine: 1 to "
-                    + MAX_CHIPS + " chips in all are one");
+            throw new UsageException.BadArgument(
+                    slice + " with " + slices + " slices is no machine: 1 to " + MAX_CHIPS + " chips in all are one");
         }
     }
 
@@ -131,7 +138,7 @@ public final class PluginTopology implements AutoCloseable {
      * A machine of several slices like this one.
      *
      * @throws UsageException.Unsupported if the plugin lacks the megascale or the multi-slice extension
-     * @throws UsageException.BadArgument if there are to be none
+     * @throws UsageException.BadArgument if there are to be none, or more than 2^20 devices in all
      */
     public MultiSlice multiSlice(int slices) {
         return MultiSlice.of(this, slices);

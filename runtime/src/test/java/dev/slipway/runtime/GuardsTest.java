@@ -195,6 +195,11 @@ class GuardsTest {
                         "too many slices",
                         bad,
                         () -> TestPlugins.tpu().topology("v5e:4x4", Map.of("num_slices", NamedValue.of(1L << 31)))),
+                row("too many slices of a machine that is described", bad, () -> {
+                    try (PluginTopology slice = TestPlugins.tpu().topology("v5e:4x4", Map.of())) {
+                        slice.multiSlice(Integer.MAX_VALUE).close();
+                    }
+                }),
                 row("no replicas", bad, () -> CompileOptions.of(o -> o.numReplicas(0))),
                 row(
                         "a device assignment of the wrong length",
