@@ -34,7 +34,8 @@
  * <p>Tokenizers are byte-level BPE and SentencePiece's BPE, from GGUF's metadata or {@code tokenizer.json}. Chat templates
  * are Jinja, of which the part is run that models' templates use.
  *
- * <p>Models with LongRoPE are offered up to the context that they were first made for, where they are exact.
+ * <p>Models with LongRoPE are offered up to the context that they were first made for, where they are exact, and those with
+ * dynamic NTK scaling up to their {@code max_position_embeddings}, where it begins.
  *
  * <table><caption>Errors</caption>
  * <tr><th>type</th><th>when</th></tr>

@@ -445,6 +445,19 @@ class GgufCheckpointTest {
     }
 
     @Test
+    void tensorsThatOverlapAreRefused() {
+        byte[] bytes = metadata("llama")
+                .tensor("first", 0, new byte[64], 16)
+                .tensor("second", 0, new byte[64], 16)
+                .bytes();
+        int offset = new String(bytes, StandardCharsets.ISO_8859_1).indexOf("second") + "second".length() + 4 + 8 + 4;
+        ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        assertThat(buffer.getLong(offset)).isEqualTo(64);
+
+        refused(buffer.putLong(offset, 32).array(), "tensor second", "within tensor first");
+    }
+
+    @Test
     void anEncodingThatIsNotReadIsNamed() {
         refused(
                 metadata("llama")

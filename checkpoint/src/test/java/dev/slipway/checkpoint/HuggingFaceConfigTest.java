@@ -194,6 +194,19 @@ class HuggingFaceConfigTest {
     }
 
     @Test
+    void dynamicScalingBeginsBeyondTheModelsPositions() {
+        ObjectNode plain = model("llama");
+        plain.putObject("rope_parameters").put("rope_theta", 10_000.0).put("rope_type", "default");
+        ObjectNode dynamic = model("llama");
+        dynamic.putObject("rope_parameters")
+                .put("rope_theta", 10_000.0)
+                .put("rope_type", "dynamic")
+                .put("factor", 4.0);
+
+        assertThat(config(dynamic)).isEqualTo(config(plain));
+    }
+
+    @Test
     void phi3IsRead() {
         DecoderConfig config = config(model("phi3"));
 
@@ -316,6 +329,11 @@ class HuggingFaceConfigTest {
                 "{\"hidden_act\": \"mish\"}",
                 "{\"rope_parameters\": {\"rope_type\": \"dynamic\"}}",
                 "{\"rope_parameters\": {\"rope_type\": \"llama3\"}}",
+                "{\"rope_parameters\": {\"rope_type\": \"ntk\", \"factor\": 2}}",
+                "{\"rope_parameters\": {\"rope_type\": \"linear\", \"factor\": 0}}",
+                "{\"rope_parameters\": {\"rope_type\": \"linear\", \"factor\": -2}}",
+                "{\"rope_parameters\": {\"rope_type\": \"yarn\", \"factor\": 2, \"attention_factor\": -1}}",
+                "{\"rope_parameters\": {\"rope_type\": \"yarn\", \"factor\": 2, \"original_max_position_embeddings\": 0}}",
                 "{\"rope_parameters\": 5}",
                 "{\"layer_types\": [\"full_attention\"]}")) {
             ObjectNode json = model("llama");

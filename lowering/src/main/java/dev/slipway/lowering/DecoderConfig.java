@@ -217,7 +217,9 @@ public record DecoderConfig(
                 throw new LoweringException("rotary dims %d must be even and not negative".formatted(dims));
             }
             positive("the rotary base", theta);
-            for (double frequency : frequencies()) {
+            positive("the factor on cosine and sine", scaling.magnitude());
+            // not frequencies(): the fields are not set before the end of this constructor
+            for (double frequency : frequencies(theta, dims, scaling)) {
                 positive("a rotary frequency", frequency);
             }
         }
@@ -229,6 +231,10 @@ public record DecoderConfig(
 
         /** The frequencies {@code [dims / 2]} of the pairs, scaling applied, in radians per position. */
         public double[] frequencies() {
+            return frequencies(theta, dims, scaling);
+        }
+
+        private static double[] frequencies(double theta, int dims, Scaling scaling) {
             double[] frequencies = new double[dims / 2];
             for (int i = 0; i < frequencies.length; i++) {
                 frequencies[i] = scaling.stretch(Math.pow(theta, -2.0 * i / dims), i);

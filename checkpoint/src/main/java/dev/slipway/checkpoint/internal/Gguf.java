@@ -9,6 +9,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -126,6 +127,14 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
                 throw in.bad("tensor %s is there twice".formatted(h.name));
             }
         }
+        headers.sort(Comparator.comparingLong(Header::offset));
+        for (int i = 1; i < headers.size(); i++) {
+            Header before = headers.get(i - 1);
+            if (headers.get(i).offset < before.offset + before.bytes) {
+                throw in.bad("tensor %s begins at byte %d after the header, within tensor %s"
+                        .formatted(headers.get(i).name, headers.get(i).offset, before.name));
+            }
+        }
         return new Gguf(file, ImmutableMap.copyOf(metadata), ImmutableMap.copyOf(tensors));
     }
 
@@ -152,7 +161,11 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
         Encoding encoding = ENCODINGS.get(type);
         if (encoding == null) {
             throw new UnsupportedModelException("%s: tensor %s is encoded as %s; %s are read: take another quantisation"
-                    .formatted(file, name, UNREAD.getOrDefault(type, "type " + type), ENCODINGS.values()));
+                    .formatted(
+                            file,
+                            name,
+                            UNREAD.getOrDefault(type, "type " + Integer.toUnsignedString(type)),
+                            ENCODINGS.values()));
         }
         long row = dimensions == 0 ? 1 : shape[dimensions - 1];
         if (row % encoding.numbers() != 0) {

@@ -3,6 +3,7 @@ package dev.slipway.checkpoint.internal;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
@@ -332,6 +333,11 @@ final class HuggingFaceConfig {
         String name = ropeType(rope);
         return switch (name) {
             case "default" -> new Scaling.None();
+            case "dynamic" -> {
+                // the base grows with what is beyond max_position_embeddings, and programs end there
+                rope.requiredNumber("factor");
+                yield new Scaling.None();
+            }
             case "linear" -> new Scaling.Linear(rope.requiredNumber("factor"));
             case "llama3" ->
                 new Scaling.Llama3(
@@ -352,7 +358,8 @@ final class HuggingFaceConfig {
                         rope.number("attention_factor").orElse(factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1));
             }
             default ->
-                throw unsupported("rope_type", name + " (default, linear, llama3, longrope and yarn are supported)");
+                throw unsupported(
+                        "rope_type", name + " (default, dynamic, linear, llama3, longrope and yarn are supported)");
         };
     }
 
@@ -377,9 +384,15 @@ final class HuggingFaceConfig {
     }
 
     private int originalPositions(Json rope) {
-        return rope.integer("original_max_position_embeddings")
+        int positions = rope.integer("original_max_position_embeddings")
                 .or(() -> json.integer("original_max_position_embeddings"))
                 .orElseGet(() -> json.requiredInteger("max_position_embeddings"));
+        if (positions < 1) {
+            throw new CheckpointException(
+                    "%s: original_max_position_embeddings is %d, but a positive number is expected"
+                            .formatted(json.file(), positions));
+        }
+        return positions;
     }
 
     private UnsupportedModelException unsupported(String field, String value) {
