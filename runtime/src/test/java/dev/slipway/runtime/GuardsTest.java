@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.Arena;
@@ -10,6 +11,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -57,6 +59,25 @@ class GuardsTest {
 
     private static LoadedExecutable program() {
         return client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());
+    }
+
+    /** Ifs within each other, around a sine. */
+    private static String ifs(int depth) {
+        String inner = "%y = stablehlo.sine %x : tensor<f32>";
+        for (int i = 0; i < depth; i++) {
+            inner = """
+                    %y = "stablehlo.if"(%p) ({
+                      INNER
+                      stablehlo.return %y : tensor<f32>
+                    }, { stablehlo.return %x : tensor<f32> }) : (tensor<i1>) -> tensor<f32>
+                    """.replace("INNER", inner);
+        }
+        return """
+                func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+                  INNER
+                  return %y : tensor<f32>
+                }
+                """.replace("INNER", inner);
     }
 
     private static void called(String call, String operands) {
@@ -344,6 +365,17 @@ class GuardsTest {
                           return %y : tensor<8x4xf32>
                         }
                         """)),
+                row("ifs within each other, 100 deep", bad, () -> Program.stablehlo(ifs(100))),
+                row(
+                        "a tuple of a tuple, 500 deep",
+                        bad,
+                        () -> Program.stablehlo("func.func @main(%x: " + "tuple<".repeat(500) + "tensor<f32>"
+                                + ">".repeat(500) + ") { return }")),
+                row(
+                        "locations within each other, 5,000 deep",
+                        bad,
+                        () -> Program.stablehlo("func.func @main() { return } loc(" + "callsite(\"a\" at ".repeat(5000)
+                                + "\"b\"" + ")".repeat(5001))),
                 row("a function that calls itself", bad, () -> Program.stablehlo("""
                         func.func @main(%x: tensor<f32>) -> tensor<f32> {
                           %y = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
@@ -475,6 +507,19 @@ class GuardsTest {
                         foreign,
                         () -> client.load(new SerializedExecutable(new Platform("cuda", "13"), new byte[16]))),
                 row("an environment variable with an equals sign", bad, () -> Environment.set("A=B", "c")));
+    }
+
+    @Test
+    void nestingAsDeepAsIsTakenCompiles() {
+        client.compile(Program.stablehlo(ifs(62)), CompileOptions.defaults()).close();
+    }
+
+    @Test
+    void bracketsInStringsCommentsAndArrowsAreNoNesting() {
+        String text = TestPlugins.DOUBLE
+                + "// ((({{{<<<".repeat(100)
+                + "\nmodule @more attributes {a.b = \"" + "{\\\"<".repeat(100) + "\"} {}";
+        assertThat(Program.stablehlo(text).text()).isEqualTo(text);
     }
 
     @ParameterizedTest(name = "{0}")

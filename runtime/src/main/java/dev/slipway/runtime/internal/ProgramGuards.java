@@ -24,6 +24,9 @@ public final class ProgramGuards {
 
     private static final double MAX_ELEMENTS = 0x1p40;
 
+    private static final int MAX_BRACKETS = 64;
+    private static final int MAX_PARENTHESES = 1000;
+
     private static final Pattern FUNCTION = Pattern.compile("\\bfunc\\.func\\s+(public\\s+|private\\s+)?@([\\w.$-]+)");
     private static final Pattern CALL = Pattern.compile("\\bcall\\s+@([\\w.$-]+)");
 
@@ -49,6 +52,7 @@ public final class ProgramGuards {
      * @throws UsageException.BadArgument with the place and the remedy
      */
     public static void check(String text) {
+        nesting(text);
         if (text.indexOf('?') >= 0) {
             dimensions(text);
         }
@@ -73,6 +77,43 @@ public final class ProgramGuards {
             }
         }
         functions(text);
+    }
+
+    /** Compilers descend by recursion, on the caller's stack: 100 ifs within each other end the process on a Java thread's 1 MiB. */
+    private static void nesting(String text) {
+        int brackets = 0;
+        int parentheses = 0;
+        for (int i = 0; i < text.length(); i++) {
+            switch (text.charAt(i)) {
+                case '"' -> i = endOfString(text, i);
+                case '/' -> {
+                    if (text.startsWith("//", i)) {
+                        int end = text.indexOf('\n', i);
+                        i = end < 0 ? text.length() : end;
+                    }
+                }
+                case '{', '[' -> brackets++;
+                case '}', ']' -> brackets--;
+                case '<' -> brackets += text.startsWith("<=", i) ? 0 : 1;
+                case '>' -> brackets -= i > 0 && (text.charAt(i - 1) == '-' || text.charAt(i - 1) == '=') ? 0 : 1;
+                case '(' -> parentheses++;
+                case ')' -> parentheses--;
+                default -> {}
+            }
+            if (brackets > MAX_BRACKETS || parentheses > MAX_PARENTHESES) {
+                throw new UsageException.BadArgument("the program is nested more deeply than " + MAX_BRACKETS
+                        + " regions, types and attributes, or " + MAX_PARENTHESES
+                        + " parentheses, at which plugins overflow the stack: put inner regions into functions");
+            }
+        }
+    }
+
+    private static int endOfString(String text, int start) {
+        int i = start + 1;
+        while (i < text.length() && text.charAt(i) != '"') {
+            i += text.charAt(i) == '\\' ? 2 : 1;
+        }
+        return i;
     }
 
     private static void layouts(String text) {
