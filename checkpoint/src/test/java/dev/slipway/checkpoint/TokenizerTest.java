@@ -282,6 +282,18 @@ class TokenizerTest {
         assertThat(tokenizer.size()).isEqualTo(420);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"\\h+", "[[:alpha:]]+", "\\p{N}{2,3}+", "(a"})
+    void patternsThatWouldMeanSomethingElseHereAreRefused(String pattern) {
+        ObjectNode json = (ObjectNode) golden("digits then bytes").get("tokenizer");
+        ObjectNode split = json.putObject("pre_tokenizer").put("type", "Split").put("behavior", "Isolated");
+        split.putObject("pattern").put("Regex", pattern);
+
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> tokenizer(json))
+                .withMessageContaining(pattern);
+    }
+
     @Test
     void partsThatAreNotSupportedAreNamed() {
         for (Map.Entry<String, String> change : Map.of(

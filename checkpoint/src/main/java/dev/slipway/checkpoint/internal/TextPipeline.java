@@ -168,9 +168,9 @@ record TextPipeline(
         return pieces;
     }
 
-    /** A pattern whose classes are Unicode's, as those of the tokenizers' own engines. */
+    /** A pattern whose classes are Unicode's and whose lines end in line feeds, as those of the tokenizers' own engines. */
     static Pattern unicode(String pattern) {
-        return Pattern.compile(pattern, Pattern.UNICODE_CHARACTER_CLASS);
+        return Pattern.compile(pattern, Pattern.UNICODE_CHARACTER_CLASS | Pattern.MULTILINE | Pattern.UNIX_LINES);
     }
 
     /** The splitter that writes a piece in {@link ByteAlphabet}. */
@@ -190,8 +190,8 @@ record TextPipeline(
             Matcher matcher = pattern.matcher(piece);
             int at = 0;
             while (matcher.find()) {
-                if (matcher.end() == matcher.start()) {
-                    continue;
+                if (matcher.end() == at) {
+                    continue; // empty, and nothing before it that it could cut off
                 }
                 if (matcher.start() > at) {
                     pieces.add(piece.substring(at, matcher.start()));

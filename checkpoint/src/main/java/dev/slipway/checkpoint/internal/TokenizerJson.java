@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.UnaryOperator;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -27,6 +28,11 @@ import tools.jackson.databind.JsonNode;
 final class TokenizerJson {
     /** More ids than any vocabulary has, few enough that a damaged one does not fill the memory. */
     private static final int MAX_SIZE = 10_000_000;
+
+    private static final Pattern PROPERTY = Pattern.compile("\\\\([pP])\\{(\\w{3,})}");
+
+    /** What Oniguruma and Java both take and understand differently: {@code \\h}, POSIX brackets, {@code {2,3}+}. */
+    private static final Pattern OTHERWISE_MEANT = Pattern.compile("\\\\[hH]|\\[:\\^?\\w+:]|\\{(?!1,)[\\d,]+}\\+");
 
     private final Json json;
 
@@ -215,6 +221,9 @@ final class TokenizerJson {
             throw unsupported("a Metaspace with another sign than U+2581");
         }
         String scheme = prependScheme(pre);
+        if (!List.of("always", "first", "never").contains(scheme)) {
+            throw unsupported("a Metaspace that prepends " + scheme);
+        }
         to.add((piece, first) -> {
             String marked = piece.replace(" ", TextPipeline.SPACE);
             boolean prepends = scheme.equals("always") || (scheme.equals("first") && first);
@@ -249,11 +258,26 @@ final class TokenizerJson {
         if (literal.isPresent()) {
             return Pattern.compile(literal.get(), Pattern.LITERAL);
         }
-        String regex = pattern.requiredString("Regex").replace("\\p{Han}", "\\p{IsHan}");
+        String regex = pattern.requiredString("Regex");
+        if (OTHERWISE_MEANT.matcher(regex).find()) {
+            throw unsupported("the pattern " + regex);
+        }
         try {
-            return TextPipeline.unicode(regex);
+            // "+" after "{1,3}" repeats it, and does not make it possessive
+            String repeated = regex.replaceAll("(?<!\\\\)\\{1,\\d*}\\+", "+");
+            return TextPipeline.unicode(PROPERTY.matcher(repeated).replaceAll(TokenizerJson::property));
         } catch (PatternSyntaxException e) {
             throw unsupported("the pattern " + regex);
+        }
+    }
+
+    /** A property as it is, but a script's as Java names it. */
+    private static String property(MatchResult property) {
+        try {
+            Character.UnicodeScript.forName(property.group(2));
+            return "\\\\" + property.group(1) + "{Is" + property.group(2) + "}";
+        } catch (IllegalArgumentException e) {
+            return Matcher.quoteReplacement(property.group());
         }
     }
 
