@@ -247,7 +247,8 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Compiles for these devices and loads the result.
+     * Compiles for these devices and loads the result. Compilers descend by recursion on this thread's stack: for chains of 10,000 operations
+     * and more, call this on a thread with a larger one than Java's 1 MiB.
      *
      * @throws UsageException.BadArgument if the options ask for more devices than there are
      * @throws StatusException if the compiler refuses the program

@@ -201,6 +201,20 @@ class GuardsTest {
                         "a sharding of Shardy's without its attributes",
                         bad,
                         () -> called("@xla.sdy.FuncResultSharding(%x)", "tensor<4xf32>")),
+                row("a token that is an array", bad, () -> called("@NopReturnToken(%x)", "tensor<4xf32>")),
+                row(
+                        "a partial reduction without its settings",
+                        bad,
+                        () -> called("@PartialReduce(%x)", "tensor<4xf32>")),
+                row(
+                        "reflectors without their factors",
+                        bad,
+                        () -> called("@ProductOfElementaryHouseholderReflectors(%x)", "tensor<4xf32>")),
+                row(
+                        "an array of 2,000 dimensions",
+                        bad,
+                        () -> Program.stablehlo(
+                                "func.func @main(%x: tensor<" + "1x".repeat(2000) + "f32>) { return }")),
                 row("a prepared run of too few arguments", bad, () -> {
                     try (LoadedExecutable program = program()) {
                         program.dispatch(0).close();

@@ -15,7 +15,7 @@ final class CustomCallGuards {
             Pattern.DOTALL);
 
     private static final Pattern GENERIC_TARGET = Pattern.compile("call_target_name = \"([^\"]*)\"");
-    private static final Pattern SIZES = Pattern.compile("tensor<((?:[\\d?]+x)*)");
+    private static final Pattern SIZES = Pattern.compile("tensor<([\\d?x]*)");
 
     private CustomCallGuards() {}
 
@@ -68,6 +68,10 @@ final class CustomCallGuards {
                 attributes.contains("mhlo.frontend_attributes")
                         ? null
                         : "it has its sharding in mhlo.frontend_attributes; write sdy.sharding on the result of the function";
+            case "NopReturnToken" -> results.startsWith("!stablehlo.token") ? null : "its result is a token";
+            case "PartialReduce" -> attributes.contains("backend_config") ? null : "it needs a backend_config";
+            case "ProductOfElementaryHouseholderReflectors" ->
+                operands == 2 ? null : "it takes the reflectors and their factors, two operands";
             default -> null;
         };
     }

@@ -20,7 +20,10 @@ public final class ProgramGuards {
     private static final Pattern UNBOUNDED = Pattern.compile("tensor<[^>\"]*\\?[^>\"]*>");
 
     /** The sizes of a type, each with its x. */
-    private static final Pattern SIZES = Pattern.compile("tensor<((?:\\d+x)+)");
+    private static final Pattern SIZES = Pattern.compile("tensor<([\\dx]+)x");
+
+    /** A type of 129 dimensions or more. */
+    private static final Pattern RANK = Pattern.compile("tensor<(?:[\\d?]+x){129}");
 
     private static final double MAX_ELEMENTS = 0x1p40;
 
@@ -53,6 +56,10 @@ public final class ProgramGuards {
      */
     public static void check(String text) {
         nesting(text);
+        if (RANK.matcher(text).find()) {
+            throw new UsageException.BadArgument(
+                    "the program has an array of more than 128 dimensions, at which compilers may not end: reshape it");
+        }
         if (text.indexOf('?') >= 0) {
             dimensions(text);
         }
