@@ -4,15 +4,12 @@ package dev.slipway.runtime;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
-import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Collectives_CreateCommunicators_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Collectives_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Collectives_Extension;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.LongStream;
 
 /**
  * Communication between the hosts of a job over the data-centre network, on host memory (the collectives extension, {@link
@@ -56,22 +53,15 @@ public final class Collectives implements AutoCloseable {
             MemorySegment args = PJRT_Collectives_CreateCommunicators_Args.in(scratch);
             PJRT_Collectives_CreateCommunicators_Args.collectives(args, collectives);
             PJRT_Collectives_CreateCommunicators_Args.device_ids(
-                    args, longs(scratch, devices.stream().mapToLong(Long::longValue)));
+                    args, scratch.longs(devices.stream().mapToLong(Long::longValue)));
             PJRT_Collectives_CreateCommunicators_Args.num_device_ids(args, devices.size());
             if (!cliqueIds.isEmpty()) {
-                PJRT_Collectives_CreateCommunicators_Args.clique_ids(
-                        args,
-                        longs(
-                                scratch,
-                                cliqueIds.stream()
-                                        .mapToLong(
-                                                id -> Native.bytes(scratch, id).address())));
-                PJRT_Collectives_CreateCommunicators_Args.clique_id_sizes(
-                        args, longs(scratch, cliqueIds.stream().mapToLong(id -> id.length)));
+                PJRT_Collectives_CreateCommunicators_Args.clique_ids(args, scratch.pointers(cliqueIds));
+                PJRT_Collectives_CreateCommunicators_Args.clique_id_sizes(args, scratch.sizes(cliqueIds));
                 PJRT_Collectives_CreateCommunicators_Args.num_clique_ids(args, cliqueIds.size());
             }
             PJRT_Collectives_CreateCommunicators_Args.rank_ids(
-                    args, longs(scratch, ranks.stream().mapToLong(Integer::longValue)));
+                    args, scratch.longs(ranks.stream().mapToLong(Integer::longValue)));
             PJRT_Collectives_CreateCommunicators_Args.num_device_ranks(args, ranks.size());
             table.call(PJRT_Collectives_Extension.collectives_create_communicators, args);
             try {
@@ -87,10 +77,6 @@ public final class Collectives implements AutoCloseable {
                         PJRT_Collectives_CreateCommunicators_Args.communicators_holder(args));
             }
         });
-    }
-
-    static long longs(Scratch scratch, LongStream values) {
-        return scratch.allocateFrom(ValueLayout.JAVA_LONG, values.toArray()).address();
     }
 
     @Override

@@ -91,7 +91,7 @@ public final class Communicator implements AutoCloseable {
             MemorySegment executor = PJRT_Collectives_CpuExecutor.in(scratch);
             PJRT_Collectives_CpuExecutor.run_id(executor, run);
             PJRT_Collectives_CpuExecutor.global_device_ids(
-                    executor, Collectives.longs(scratch, devices.stream().mapToLong(Long::longValue)));
+                    executor, scratch.longs(devices.stream().mapToLong(Long::longValue)));
             PJRT_Collectives_CpuExecutor.num_global_device_ids(executor, devices.size());
             PJRT_Collectives_CpuExecutor.num_local_participants(executor, localMembers);
             PJRT_Collectives_CpuExecutor.collective_op_kind(executor, acrossReplicas ? 1 : 0);
@@ -212,7 +212,7 @@ public final class Communicator implements AutoCloseable {
             PJRT_Collectives_Communicator_CollectivePermute_Args.has_source_rank(args, source.isPresent());
             PJRT_Collectives_Communicator_CollectivePermute_Args.source_rank(args, source.orElse(0));
             PJRT_Collectives_Communicator_CollectivePermute_Args.target_ranks(
-                    args, Collectives.longs(scratch, targets.stream().mapToLong(Integer::longValue)));
+                    args, scratch.longs(targets.stream().mapToLong(Integer::longValue)));
             PJRT_Collectives_Communicator_CollectivePermute_Args.num_target_ranks(args, targets.size());
             PJRT_Collectives_Communicator_CollectivePermute_Args.cpu_executor(args, meeting.write(scratch));
             table(api).call(PJRT_Collectives_Extension.communicator_collective_permute, args);
@@ -240,14 +240,14 @@ public final class Communicator implements AutoCloseable {
             MemorySegment args = PJRT_Collectives_Communicator_AllToAll_Args.in(scratch);
             PJRT_Collectives_Communicator_AllToAll_Args.communicator(args, communicator);
             PJRT_Collectives_Communicator_AllToAll_Args.send_buffers_ptrs(
-                    args, Collectives.longs(scratch, from.stream().mapToLong(MemorySegment::address)));
+                    args, scratch.longs(from.stream().mapToLong(MemorySegment::address)));
             PJRT_Collectives_Communicator_AllToAll_Args.send_buffers_sizes(
-                    args, Collectives.longs(scratch, from.stream().mapToLong(MemorySegment::byteSize)));
+                    args, scratch.longs(from.stream().mapToLong(MemorySegment::byteSize)));
             PJRT_Collectives_Communicator_AllToAll_Args.num_send_buffers(args, members);
             PJRT_Collectives_Communicator_AllToAll_Args.recv_buffers_ptrs(
-                    args, Collectives.longs(scratch, to.stream().mapToLong(MemorySegment::address)));
+                    args, scratch.longs(to.stream().mapToLong(MemorySegment::address)));
             PJRT_Collectives_Communicator_AllToAll_Args.recv_buffers_sizes(
-                    args, Collectives.longs(scratch, to.stream().mapToLong(MemorySegment::byteSize)));
+                    args, scratch.longs(to.stream().mapToLong(MemorySegment::byteSize)));
             PJRT_Collectives_Communicator_AllToAll_Args.num_recv_buffers(args, members);
             PJRT_Collectives_Communicator_AllToAll_Args.primitive_type(args, type.code());
             PJRT_Collectives_Communicator_AllToAll_Args.count(args, count);

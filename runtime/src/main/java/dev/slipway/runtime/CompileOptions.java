@@ -378,11 +378,12 @@ public final class CompileOptions {
         }
     }
 
-    private interface Writer {
+    interface Writer {
         void write(CodedOutputStream out) throws IOException;
     }
 
-    private static byte[] message(Writer writer) {
+    /** The bytes of a proto. */
+    static byte[] message(Writer writer) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         CodedOutputStream out = CodedOutputStream.newInstance(bytes);
         try {

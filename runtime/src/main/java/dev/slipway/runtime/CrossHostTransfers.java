@@ -74,17 +74,12 @@ public final class CrossHostTransfers {
                 PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args.num_buffers(args, arrays.size());
                 PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args.buffers(
                         args,
-                        longs(
-                                scratch,
-                                held.stream()
-                                        .mapToLong(buffer -> buffer.handle().identity())
-                                        .toArray()));
+                        scratch.longs(held.stream()
+                                .mapToLong(buffer -> buffer.handle().identity())));
                 PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args.dst_global_device_ids(
-                        args,
-                        ints(scratch, arrays.stream().mapToInt(Outgoing::device).toArray()));
+                        args, scratch.ints(arrays.stream().mapToInt(Outgoing::device)));
                 PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args.transfer_keys(
-                        args,
-                        longs(scratch, arrays.stream().mapToLong(Outgoing::key).toArray()));
+                        args, scratch.longs(arrays.stream().mapToLong(Outgoing::key)));
                 PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args.send_events(args, made.address());
                 api.extension(Extension.CROSS_HOST_TRANSFERS)
                         .call(PJRT_CrossHostTransfers_Extension.PJRT_Transfers_PJRT_Client_CrossHostSendBuffers, args);
@@ -121,11 +116,9 @@ public final class CrossHostTransfers {
             PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args.layouts(args, shapes.layouts);
             PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args.device(args, device.address());
             PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args.src_global_device_ids(
-                    args,
-                    ints(scratch, arrays.stream().mapToInt(Incoming::device).toArray()));
+                    args, scratch.ints(arrays.stream().mapToInt(Incoming::device)));
             PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args.transfer_keys(
-                    args,
-                    longs(scratch, arrays.stream().mapToLong(Incoming::key).toArray()));
+                    args, scratch.longs(arrays.stream().mapToLong(Incoming::key)));
             PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args.buffers(args, made.address());
             api.extension(Extension.CROSS_HOST_TRANSFERS)
                     .call(PJRT_CrossHostTransfers_Extension.PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers, args);
@@ -245,14 +238,6 @@ public final class CrossHostTransfers {
         return buffers;
     }
 
-    private static long longs(Scratch scratch, long[] values) {
-        return scratch.allocateFrom(ValueLayout.JAVA_LONG, values).address();
-    }
-
-    private static long ints(Scratch scratch, int[] values) {
-        return scratch.allocateFrom(ValueLayout.JAVA_INT, values).address();
-    }
-
     /** The types as four arrays of C's. */
     private static final class Shapes {
         private final long ranks;
@@ -261,24 +246,16 @@ public final class CrossHostTransfers {
         private final long layouts;
 
         Shapes(Scratch scratch, List<TensorType> types) {
-            ranks = longs(
-                    scratch,
-                    types.stream().mapToLong(type -> type.dimensions().size()).toArray());
-            dimensions = longs(
-                    scratch,
-                    types.stream()
-                            .mapToLong(type -> Client.dimensions(scratch, type).address())
-                            .toArray());
-            elements = ints(
-                    scratch,
-                    types.stream().mapToInt(type -> type.element().code()).toArray());
-            layouts = longs(
-                    scratch,
-                    types.stream()
-                            .mapToLong(type -> Layout.rowMajor(type.dimensions().size())
-                                    .write(scratch, type)
-                                    .address())
-                            .toArray());
+            ranks = scratch.longs(
+                    types.stream().mapToLong(type -> type.dimensions().size()));
+            dimensions = scratch.longs(types.stream()
+                    .mapToLong(type -> Client.dimensions(scratch, type).address()));
+            elements =
+                    scratch.ints(types.stream().mapToInt(type -> type.element().code()));
+            layouts = scratch.longs(types.stream()
+                    .mapToLong(type -> Layout.rowMajor(type.dimensions().size())
+                            .write(scratch, type)
+                            .address()));
         }
     }
 }

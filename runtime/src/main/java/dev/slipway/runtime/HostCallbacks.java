@@ -125,9 +125,8 @@ final class HostCallbacks {
         try {
             ((HostChannel.Receive) channel).handler().wanted(new HostChannel.Stream(api, stream));
         } catch (Throwable e) {
-            // C takes no error here: the program goes on waiting, so the stack trace is all there is to say it.
-            Thread thread = Thread.currentThread();
-            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+            // The program goes on waiting, so the stack trace is all there is to say it.
+            Native.uncaught(e);
         }
     }
 }

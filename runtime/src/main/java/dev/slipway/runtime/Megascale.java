@@ -17,12 +17,10 @@ import dev.slipway.runtime.internal.abi.PJRT_Megascale_Extension;
 import dev.slipway.runtime.internal.abi.PJRT_Megascale_GetInterfaceAddressesHelper_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Megascale_ProcessesInfo;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -138,19 +136,14 @@ public final class Megascale implements AutoCloseable {
                     .map(worker -> worker.address().getBytes(StandardCharsets.UTF_8))
                     .toList();
             MemorySegment info = PJRT_Megascale_ProcessesInfo.in(scratch);
-            PJRT_Megascale_ProcessesInfo.addresses(
-                    info,
-                    Collectives.longs(
-                            scratch,
-                            addresses.stream()
-                                    .mapToLong(
-                                            text -> Native.bytes(scratch, text).address())));
-            PJRT_Megascale_ProcessesInfo.address_sizes(
-                    info, Collectives.longs(scratch, addresses.stream().mapToLong(text -> text.length)));
+            PJRT_Megascale_ProcessesInfo.addresses(info, scratch.pointers(addresses));
+            PJRT_Megascale_ProcessesInfo.address_sizes(info, scratch.sizes(addresses));
             PJRT_Megascale_ProcessesInfo.num_addresses(info, workers.size());
-            PJRT_Megascale_ProcessesInfo.slice_indexes(info, ints(scratch, workers, Worker::slice));
+            PJRT_Megascale_ProcessesInfo.slice_indexes(
+                    info, scratch.ints(workers.stream().mapToInt(Worker::slice)));
             PJRT_Megascale_ProcessesInfo.num_slice_indexes(info, workers.size());
-            PJRT_Megascale_ProcessesInfo.per_slice_indexes(info, ints(scratch, workers, Worker::index));
+            PJRT_Megascale_ProcessesInfo.per_slice_indexes(
+                    info, scratch.ints(workers.stream().mapToInt(Worker::index)));
             PJRT_Megascale_ProcessesInfo.num_per_slice_indexes(info, workers.size());
             PJRT_Megascale_ProcessesInfo.num_devices_per_process(info, devicesPerProcess);
             MemorySegment args = PJRT_Megascale_CreateMegascaleCollectives_Args.in(scratch);
@@ -164,12 +157,6 @@ public final class Megascale implements AutoCloseable {
             table(api).call(PJRT_Megascale_Extension.create_megascale_collectives, args);
             return new Collectives(plugin, handle, PJRT_Megascale_CreateMegascaleCollectives_Args.collectives(args));
         });
-    }
-
-    private static long ints(Scratch scratch, List<Worker> workers, ToIntFunction<Worker> number) {
-        return scratch.allocateFrom(
-                        ValueLayout.JAVA_INT, workers.stream().mapToInt(number).toArray())
-                .address();
     }
 
     /**
@@ -237,15 +224,8 @@ public final class Megascale implements AutoCloseable {
                     args, Native.bytes(scratch, name).address());
             PJRT_Megascale_GetInterfaceAddressesHelper_Args.megascale_port_name_size(args, name.length);
             PJRT_Megascale_GetInterfaceAddressesHelper_Args.megascale_port(args, port);
-            PJRT_Megascale_GetInterfaceAddressesHelper_Args.interface_prefixes(
-                    args,
-                    Collectives.longs(
-                            scratch,
-                            texts.stream()
-                                    .mapToLong(
-                                            text -> Native.bytes(scratch, text).address())));
-            PJRT_Megascale_GetInterfaceAddressesHelper_Args.interface_prefixes_sizes(
-                    args, Collectives.longs(scratch, texts.stream().mapToLong(text -> text.length)));
+            PJRT_Megascale_GetInterfaceAddressesHelper_Args.interface_prefixes(args, scratch.pointers(texts));
+            PJRT_Megascale_GetInterfaceAddressesHelper_Args.interface_prefixes_sizes(args, scratch.sizes(texts));
             PJRT_Megascale_GetInterfaceAddressesHelper_Args.num_interface_prefixes(args, texts.size());
             PJRT_Megascale_GetInterfaceAddressesHelper_Args.use_all_interfaces(args, all);
             PJRT_Megascale_GetInterfaceAddressesHelper_Args.limit_to_process_numa_local_interfaces(args, near);

@@ -264,9 +264,7 @@ public final class MegascaleErrors implements AutoCloseable {
                 try {
                     listener.accept(Native.bytes(error, size));
                 } catch (Throwable e) {
-                    // Nothing may be thrown into C.
-                    Thread thread = Thread.currentThread();
-                    thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+                    Native.uncaught(e);
                 }
             }
         }

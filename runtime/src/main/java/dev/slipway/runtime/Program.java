@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import com.google.common.primitives.Bytes;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.ProgramGuards;
 import dev.slipway.runtime.internal.abi.PJRT_Program;
@@ -102,7 +103,7 @@ public final class Program {
     }
 
     private boolean contains(String name) {
-        return new String(code, StandardCharsets.ISO_8859_1).contains(name);
+        return Bytes.indexOf(code, name.getBytes(StandardCharsets.ISO_8859_1)) >= 0;
     }
 
     /** Refuses arrays that no CPU holds, where the program is text. */

@@ -145,9 +145,7 @@ public final class RuntimeEvents {
             try {
                 listener.hear(args);
             } catch (Throwable e) {
-                // Nothing may be thrown into C.
-                Thread thread = Thread.currentThread();
-                thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+                Native.uncaught(e);
             }
         }
     }

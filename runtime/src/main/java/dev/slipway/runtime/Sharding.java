@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
-import com.google.protobuf.CodedOutputStream;
 import dev.slipway.runtime.internal.hlo.ProtoReader;
 import dev.slipway.runtime.internal.hlo.Shardings;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -47,9 +43,7 @@ public final class Sharding {
             throw new UsageException.BadArgument("parts as " + parts + " with " + copies
                     + " copies are no sharding: one number above 0 for each dimension, and of copies, is needed");
         }
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        CodedOutputStream out = CodedOutputStream.newInstance(bytes);
-        try {
+        return new Sharding(CompileOptions.message(out -> {
             out.writeInt32(1, TILED);
             long devices = copies;
             for (int part : parts) {
@@ -62,11 +56,7 @@ public final class Sharding {
             }
             out.writeInt64(9, devices);
             out.writeInt32(10, 0);
-            out.flush();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return new Sharding(bytes.toByteArray());
+        }));
     }
 
     /**

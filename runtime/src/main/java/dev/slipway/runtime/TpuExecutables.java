@@ -117,15 +117,8 @@ public final class TpuExecutables {
             PJRT_TpuExecutable_RunHloCostAnalysis_Args.target_arguments(
                     args, Native.bytes(scratch, target).address());
             PJRT_TpuExecutable_RunHloCostAnalysis_Args.target_arguments_size(args, target.length);
-            PJRT_TpuExecutable_RunHloCostAnalysis_Args.hlo_module(
-                    args,
-                    Collectives.longs(
-                            scratch,
-                            codes.stream()
-                                    .mapToLong(
-                                            code -> Native.bytes(scratch, code).address())));
-            PJRT_TpuExecutable_RunHloCostAnalysis_Args.hlo_module_size(
-                    args, Collectives.longs(scratch, codes.stream().mapToLong(code -> code.length)));
+            PJRT_TpuExecutable_RunHloCostAnalysis_Args.hlo_module(args, scratch.pointers(codes));
+            PJRT_TpuExecutable_RunHloCostAnalysis_Args.hlo_module_size(args, scratch.sizes(codes));
             PJRT_TpuExecutable_RunHloCostAnalysis_Args.num_hlo_modules(args, codes.size());
             table().call(PJRT_TpuExecutable_Extension.run_hlo_cost_analysis, args);
             try {

@@ -16,6 +16,8 @@ import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_IsCompatibleWithR
 import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_PlatformId_Args;
 import dev.slipway.runtime.internal.abi.PJRT_RuntimeAbiVersion_ToProto_Args;
 import java.lang.foreign.MemorySegment;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 
 /** The ABI version extension: whether an executable fits a runtime. */
 public final class AbiVersions {
@@ -100,45 +102,54 @@ public final class AbiVersions {
     }
 
     private static void checkExecutable(Api.Table table, Scratch scratch, long runtime, byte[] executableVersion) {
-        long executable = readExecutable(table, scratch, executableVersion);
-        try {
+        withExecutable(table, scratch, executableVersion, executable -> {
             MemorySegment args = PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.in(scratch);
             PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.abi_version(args, runtime);
             PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args.executable_abi_version(args, executable);
             table.call(PJRT_AbiVersion_Extension.runtime_abi_version_is_compatible_with_executable, args);
-        } finally {
-            destroyExecutable(table, scratch, executable);
-        }
+            return null;
+        });
     }
 
-    private static long readExecutable(Api.Table table, Scratch scratch, byte[] proto) {
+    /** What is done with a version, as long as C has it. */
+    private static <T extends @Nullable Object> T withExecutable(
+            Api.Table table, Scratch scratch, byte[] proto, LongFunction<T> use) {
         MemorySegment args = PJRT_ExecutableAbiVersion_FromProto_Args.in(scratch);
         PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto(
                 args, Native.bytes(scratch, proto).address());
         PJRT_ExecutableAbiVersion_FromProto_Args.serialized_proto_size(args, proto.length);
         table.call(PJRT_AbiVersion_Extension.executable_abi_version_from_proto, args);
-        return PJRT_ExecutableAbiVersion_FromProto_Args.abi_version(args);
+        long version = PJRT_ExecutableAbiVersion_FromProto_Args.abi_version(args);
+        try {
+            return use.apply(version);
+        } finally {
+            destroyExecutable(table, scratch, version);
+        }
     }
 
-    private static long readRuntime(Api.Table table, Scratch scratch, byte[] proto) {
+    private static <T extends @Nullable Object> T withRuntime(
+            Api.Table table, Scratch scratch, byte[] proto, LongFunction<T> use) {
         MemorySegment args = PJRT_RuntimeAbiVersion_FromProto_Args.in(scratch);
         PJRT_RuntimeAbiVersion_FromProto_Args.serialized_proto(
                 args, Native.bytes(scratch, proto).address());
         PJRT_RuntimeAbiVersion_FromProto_Args.serialized_proto_size(args, proto.length);
         table.call(PJRT_AbiVersion_Extension.runtime_abi_version_from_proto, args);
-        return PJRT_RuntimeAbiVersion_FromProto_Args.abi_version(args);
+        long version = PJRT_RuntimeAbiVersion_FromProto_Args.abi_version(args);
+        try {
+            return use.apply(version);
+        } finally {
+            destroyRuntime(table, scratch, version);
+        }
     }
 
     /** Throws the plugin's error unless an executable runs on a runtime, by their versions. */
     public static void checkExecutable(Api api, byte[] runtimeVersion, byte[] executableVersion) {
         Api.Table table = api.extension(Extension.ABI_VERSION);
         try (Scratch scratch = Scratch.open()) {
-            long runtime = readRuntime(table, scratch, runtimeVersion);
-            try {
+            withRuntime(table, scratch, runtimeVersion, runtime -> {
                 checkExecutable(table, scratch, runtime, executableVersion);
-            } finally {
-                destroyRuntime(table, scratch, runtime);
-            }
+                return null;
+            });
         }
     }
 
@@ -146,20 +157,17 @@ public final class AbiVersions {
     public static void checkRuntime(Api api, byte[] runtimeVersion, byte[] otherVersion) {
         Api.Table table = api.extension(Extension.ABI_VERSION);
         try (Scratch scratch = Scratch.open()) {
-            long runtime = readRuntime(table, scratch, runtimeVersion);
-            try {
-                long other = readRuntime(table, scratch, otherVersion);
-                try {
-                    MemorySegment args = PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.in(scratch);
-                    PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.abi_version(args, runtime);
-                    PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.other_abi_version(args, other);
-                    table.call(PJRT_AbiVersion_Extension.runtime_abi_version_is_compatible_with_runtime, args);
-                } finally {
-                    destroyRuntime(table, scratch, other);
-                }
-            } finally {
-                destroyRuntime(table, scratch, runtime);
-            }
+            withRuntime(
+                    table,
+                    scratch,
+                    runtimeVersion,
+                    runtime -> withRuntime(table, scratch, otherVersion, other -> {
+                        MemorySegment args = PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.in(scratch);
+                        PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.abi_version(args, runtime);
+                        PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime_Args.other_abi_version(args, other);
+                        table.call(PJRT_AbiVersion_Extension.runtime_abi_version_is_compatible_with_runtime, args);
+                        return null;
+                    }));
         }
     }
 
@@ -167,15 +175,12 @@ public final class AbiVersions {
     public static long platformOfExecutable(Api api, byte[] version) {
         Api.Table table = api.extension(Extension.ABI_VERSION);
         try (Scratch scratch = Scratch.open()) {
-            long executable = readExecutable(table, scratch, version);
-            try {
+            return withExecutable(table, scratch, version, executable -> {
                 MemorySegment args = PJRT_ExecutableAbiVersion_PlatformId_Args.in(scratch);
                 PJRT_ExecutableAbiVersion_PlatformId_Args.abi_version(args, executable);
                 table.call(PJRT_AbiVersion_Extension.executable_abi_version_platform_id, args);
                 return PJRT_ExecutableAbiVersion_PlatformId_Args.platform_id(args);
-            } finally {
-                destroyExecutable(table, scratch, executable);
-            }
+            });
         }
     }
 
@@ -183,15 +188,12 @@ public final class AbiVersions {
     public static long platformOfRuntime(Api api, byte[] version) {
         Api.Table table = api.extension(Extension.ABI_VERSION);
         try (Scratch scratch = Scratch.open()) {
-            long runtime = readRuntime(table, scratch, version);
-            try {
+            return withRuntime(table, scratch, version, runtime -> {
                 MemorySegment args = PJRT_RuntimeAbiVersion_PlatformId_Args.in(scratch);
                 PJRT_RuntimeAbiVersion_PlatformId_Args.abi_version(args, runtime);
                 table.call(PJRT_AbiVersion_Extension.runtime_abi_version_platform_id, args);
                 return PJRT_RuntimeAbiVersion_PlatformId_Args.platform_id(args);
-            } finally {
-                destroyRuntime(table, scratch, runtime);
-            }
+            });
         }
     }
 }

@@ -203,6 +203,12 @@ public final class Native {
         return count == 0 ? new int[0] : at(address, count * Integer.BYTES).toArray(ValueLayout.JAVA_INT);
     }
 
+    /** Tells the thread's handler what Java threw where C called it and takes no error: nothing may be thrown into C. */
+    public static void uncaught(Throwable e) {
+        Thread thread = Thread.currentThread();
+        thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+    }
+
     /** Rethrows what a method handle threw. */
     public static RuntimeException unchecked(Throwable e) {
         Throwables.throwIfUnchecked(e);

@@ -162,7 +162,7 @@ public final class PartitionerUpcall {
         if (result.types().size() == 1
                 && !sharding.fits(result.type().dimensions().size())) {
             throw new UsageException.BadArgument("the sharding " + sharding + " does not fit " + result.type()
-                    + ": one part count for each dimension" + " is needed");
+                    + ": one part count for each dimension is needed");
         }
     }
 

@@ -4,7 +4,11 @@ package dev.slipway.runtime.internal;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +68,26 @@ public final class Scratch implements SegmentAllocator, AutoCloseable {
         top = start + byteSize;
         stack.top = top;
         return stack.block.asSlice(start, byteSize);
+    }
+
+    /** The address of an array of these. */
+    public long longs(LongStream values) {
+        return allocateFrom(ValueLayout.JAVA_LONG, values.toArray()).address();
+    }
+
+    /** The address of an array of these. */
+    public long ints(IntStream values) {
+        return allocateFrom(ValueLayout.JAVA_INT, values.toArray()).address();
+    }
+
+    /** The address of an array of pointers to copies of these; {@link #sizes} is what goes with it. */
+    public long pointers(List<byte[]> texts) {
+        return longs(texts.stream().mapToLong(text -> Native.bytes(this, text).address()));
+    }
+
+    /** The address of an array of the sizes of these. */
+    public long sizes(List<byte[]> texts) {
+        return longs(texts.stream().mapToLong(text -> text.length));
     }
 
     @Override
