@@ -49,20 +49,8 @@ final class Cases {
 
     /** A model with another number of layers. */
     static DecoderConfig withDepth(DecoderConfig model, int depth) {
-        return new DecoderConfig(
-                model.family(),
-                model.vocabulary(),
-                model.width(),
-                model.maxPositions(),
-                model.attention(),
-                DecoderConfig.repeat(model.layers().getFirst(), depth),
-                model.feedForward(),
-                model.norm(),
-                model.placement(),
-                model.learnedPositions(),
-                model.embeddingScale(),
-                model.tiedHead(),
-                model.logitCap());
+        return model.withLayers(
+                model.family(), DecoderConfig.repeat(model.layers().getFirst(), depth));
     }
 
     /** A machine as benchmarks name it: {@code v5e-16}, or {@code v5e-16x2} for two slices. */

@@ -394,31 +394,22 @@ public record DecoderConfig(
 
     /** This model with another attention, everything else kept. */
     public DecoderConfig withAttention(Attention other) {
-        return new DecoderConfig(
-                family,
-                vocabulary,
-                width,
-                maxPositions,
-                other,
-                layers,
-                feedForward,
-                norm,
-                placement,
-                learnedPositions,
-                embeddingScale,
-                tiedHead,
-                logitCap);
+        return with(family, other, layers);
     }
 
     /** This model with another family name and layers, everything else kept. */
     public DecoderConfig withLayers(String name, List<Layer> others) {
+        return with(name, attention, ImmutableList.copyOf(others));
+    }
+
+    private DecoderConfig with(String name, Attention otherAttention, ImmutableList<Layer> otherLayers) {
         return new DecoderConfig(
                 name,
                 vocabulary,
                 width,
                 maxPositions,
-                attention,
-                ImmutableList.copyOf(others),
+                otherAttention,
+                otherLayers,
                 feedForward,
                 norm,
                 placement,

@@ -102,7 +102,8 @@ final class LayerStack {
             return cache;
         }
         List<Value> zeroes = columns(o, cache, 1);
-        return List.of(put(o, cache.get(0), zeroes.get(0), column), put(o, cache.get(1), zeroes.get(1), column));
+        return List.of(
+                put(o, cache.get(0), zeroes.get(0), null, column), put(o, cache.get(1), zeroes.get(1), null, column));
     }
 
     /** Zeroes for some columns of all layers. */
@@ -116,10 +117,17 @@ final class LayerStack {
                 .toList();
     }
 
-    /** Writes columns of all layers from {@code column} on. */
-    private Value put(Ops o, Value tensor, Value columns, Value column) {
+    /**
+     * Writes columns from {@code column} on.
+     *
+     * @param layer of which one; null for all that the tensor has
+     */
+    private Value put(Ops o, Value tensor, Value columns, @Nullable Value layer, Value column) {
         List<Value> starts = new ArrayList<>(Collections.nCopies(o.rank(tensor), o.scalar(ElementType.I32, 0)));
-        starts.set(cacheColumnDimension(), column);
+        if (layer != null) {
+            starts.set(0, layer);
+        }
+        starts.set(o.rank(tensor) - (form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 1 : 2), column);
         return o.b().dynamicUpdateSlice(tensor, columns, starts);
     }
 
@@ -172,14 +180,14 @@ final class LayerStack {
                     Value x = emitter.layer(c, weights.layer(c, index), view, seen, it.get(1));
                     return List.of(c.add(index, 1), x, slot.keys, slot.values);
                 });
-        List<Value> after = carried.subList(2, 4);
-        return new State(
-                carried.get(1),
-                reads
-                        ? List.of(
-                                put(o, cache.get(0), after.get(0), ((Pass.Step) pass).column()),
-                                put(o, cache.get(1), after.get(1), ((Pass.Step) pass).column()))
-                        : after);
+        State after = new State(carried.get(1), carried.subList(2, 4));
+        return pass instanceof Pass.Step step && step.reads()
+                ? new State(
+                        after.x(),
+                        List.of(
+                                put(o, cache.get(0), after.cache().get(0), null, step.column()),
+                                put(o, cache.get(1), after.cache().get(1), null, step.column())))
+                : after;
     }
 
     private LayerView view(Ops o, Layer layer, Positions positions) {
@@ -277,17 +285,10 @@ final class LayerStack {
         }
 
         private Value write(Value tensor, Value fresh, Value column) {
-            Value zero = o.scalar(ElementType.I32, 0);
             Value ordered = turned(fresh);
             long[] shape = o.shape(ordered);
-            List<Value> starts = new ArrayList<>(List.of(zero, zero, zero, zero));
-            starts.set(form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 3 : 2, column);
-            if (layer == null) {
-                return o.b().dynamicUpdateSlice(tensor, ordered, starts);
-            }
-            starts.addFirst(layer);
-            Value one = o.b().reshape(ordered, 1, shape[0], shape[1], shape[2], shape[3]);
-            return o.b().dynamicUpdateSlice(tensor, one, starts);
+            Value columns = layer == null ? ordered : o.b().reshape(ordered, 1, shape[0], shape[1], shape[2], shape[3]);
+            return put(o, tensor, columns, layer, column);
         }
 
         private Value read(Value tensor) {
