@@ -47,7 +47,7 @@ final class BlockWeights {
     void write(MemorySegment numbers, long in, long first, long count) {
         Block[] blocks = new Block[TILE];
         for (int i = 0; i < TILE; i++) {
-            blocks[i] = new Block(bits == 4);
+            blocks[i] = new Block(bits);
         }
         for (long tile = 0; tile < count; tile += TILE) {
             int size = (int) Math.min(TILE, count - tile);
@@ -61,7 +61,7 @@ final class BlockWeights {
                 for (int w = 0; w < bits; w++) {
                     long row = (b * bits + w) * out + first + tile;
                     for (int i = 0; i < size; i++) {
-                        steps.setAtIndex(ValueLayout.JAVA_INT, row + i, blocks[i].word(w, bits));
+                        steps.setAtIndex(ValueLayout.JAVA_INT, row + i, blocks[i].word(w));
                     }
                 }
             }
@@ -72,16 +72,16 @@ final class BlockWeights {
     private static final class Block {
         private final float[] numbers = new float[Blocks.SIZE];
         private final byte[] steps = new byte[Blocks.SIZE];
-        private final boolean half;
+        private final int bits;
         private float step;
         private float offset;
 
-        Block(boolean half) {
-            this.half = half;
+        Block(int bits) {
+            this.bits = bits;
         }
 
         /** The steps {@code w}, {@code w + bits}, ... from the lowest bits on. */
-        int word(int w, int bits) {
+        int word(int w) {
             int word = 0;
             for (int k = Blocks.SIZE - bits; k >= 0; k -= bits) {
                 word = (word << bits) | (steps[k + w] & ((1 << bits) - 1));
@@ -103,7 +103,7 @@ final class BlockWeights {
             // Steps from 0 rather than from the least where the numbers allow it: then the offset is exactly 0.
             float zero = least * inverse;
             int low = Math.round(zero);
-            boolean symmetric = !half
+            boolean symmetric = bits == 8
                     && low >= Byte.MIN_VALUE
                     && low + count <= Byte.MAX_VALUE
                     && Math.abs(zero - low) <= TOLERANCE;
@@ -126,7 +126,7 @@ final class BlockWeights {
                     return count;
                 }
             }
-            if (half) {
+            if (bits == 4) {
                 return 15;
             }
             for (int count = 128; count < 255; count++) {

@@ -11,9 +11,7 @@ import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Plugins and packages as a command needs them: fetched with progress on stderr, their chatter kept away from it.
- */
+/** Plugins and packages as a command needs them: fetched with progress on stderr, their chatter kept away from it. */
 final class PluginsOnDemand implements PluginLocator, AutoCloseable {
     private final Output output;
     private final Plugins plugins = Plugins.ofUser();
