@@ -114,7 +114,7 @@ public final class AotCompiler {
     public static Lowered lower(
             InferenceRunner runner, InputBatchSpec inputBatchSpec, Topology machine, String method) {
         Mesh mesh = Mesh.of(machine, runner.mesh(), runner.order());
-        Form form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.platform());
+        Form form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.chip());
         long start = System.nanoTime();
         InferenceProgram program = runner.lower(mesh, form, method, inputBatchSpec);
         return new Lowered(program, machine, seconds(start));

@@ -22,6 +22,7 @@ import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.MeshShape;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.Platform;
 import java.util.IntSummaryStatistics;
 import java.util.List;
@@ -137,20 +138,32 @@ public record InferenceRunner(
     }
 
     /**
-     * The form that suits a platform where nothing is known of how the weights are stored. docs/performance.md has the
+     * The form that suits a chip where nothing is known of how the weights are stored. docs/performance.md has the
      * measurements behind this choice and the next.
      */
-    public static Form formFor(Platform platform) {
-        return switch (platform) {
-            case TPU -> Form.scanned(ElementType.BF16).withCacheWrites(Form.CacheWrites.BEHIND_LAYERS);
+    public static Form formFor(ChipSpec chip) {
+        return switch (chip.platform()) {
+            case TPU ->
+                Form.scanned(ElementType.BF16)
+                        .withCacheWrites(Form.CacheWrites.BEHIND_LAYERS)
+                        .withTokensPerPass(tokensOfReading(chip));
             case GPU -> Form.scanned(ElementType.BF16);
             case CPU -> Form.scanned(ElementType.F32);
         };
     }
 
+    /**
+     * How many tokens a matrix of bfloat16 must meet for the multiplying to take as long as the reading does: fewer would
+     * wait for memory, more need not be compiled for at once. Two operations for each two bytes, so the quotient of the
+     * data sheet's rates, of which products reach nine tenths.
+     */
+    private static int tokensOfReading(ChipSpec chip) {
+        return chip.hbmBytesPerSecond() == 0 ? 0 : (int) (0.9 * chip.bf16FlopsPerSecond() / chip.hbmBytesPerSecond());
+    }
+
     /** The form that suits this CPU, given how the weights are stored. */
-    static Form formFor(DecoderConfig model, Mesh mesh, ParameterSource source) {
-        Form form = formFor(Platform.CPU);
+    static Form formFor(ChipSpec cpu, DecoderConfig model, Mesh mesh, ParameterSource source) {
+        Form form = formFor(cpu);
         IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
         IntSummaryStatistics layers = new IntSummaryStatistics();
         for (int i = 0; i < model.depth(); i++) {

@@ -79,7 +79,7 @@ final class Cases {
 
     /** The form of a target with its layers written in the given way. */
     static Form form(Topology machine, Form.Layers layers) {
-        Form form = InferenceRunner.formFor(machine.platform());
+        Form form = InferenceRunner.formFor(machine.chip());
         return form.withLayers(layers);
     }
 

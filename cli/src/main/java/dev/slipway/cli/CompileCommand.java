@@ -198,7 +198,7 @@ final class CompileCommand implements Callable<Integer> {
         if (sample) {
             decode = decode.withControls(Control.TEMPERATURE);
         }
-        Form form = InferenceRunner.formFor(machine.platform());
+        Form form = InferenceRunner.formFor(machine.chip());
         if (dtype != null) {
             form = form.withElements(dtype.element());
         }

@@ -21,7 +21,6 @@ import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
-import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -149,7 +148,7 @@ final class GenerateBatch {
                 .withAxlearn(new InferenceRunner.Axlearn(
                         SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.SLIPWAY));
         if (model.weights().cacheDtype() == Dtype.BF16) {
-            runner = runner.withForm(InferenceRunner.formFor(Platform.CPU).withCache(ElementType.BF16));
+            runner = runner.withForm(InferenceRunner.formFor(machine.chip()).withCache(ElementType.BF16));
         }
         try (DecodeSession session =
                 DecodeSession.open(plugins, runner, machine, model.weights().parameters())) {

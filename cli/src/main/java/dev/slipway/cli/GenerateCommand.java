@@ -160,7 +160,7 @@ final class GenerateCommand implements Callable<Integer> {
                     opened,
                     machine,
                     mesh.spec(),
-                    form(),
+                    form(machine),
                     new Generation.Request(ids, maxNewTokens, ignoreStop, temperature, seed),
                     output.json() ? null : this::show);
             if (output.json()) {
@@ -191,11 +191,11 @@ final class GenerateCommand implements Callable<Integer> {
         return answers.failed() == 0 ? 0 : 1;
     }
 
-    private @Nullable Form form() {
+    private @Nullable Form form(Topology machine) {
         if (layers == null && matrices == null) {
             return null;
         }
-        Form form = InferenceRunner.formFor(Platform.CPU);
+        Form form = InferenceRunner.formFor(machine.chip());
         form = layers == null ? form : form.withLayers(layers);
         return matrices == null ? form : form.withMatrices(matrices);
     }

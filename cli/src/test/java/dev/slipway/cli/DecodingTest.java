@@ -437,7 +437,7 @@ class DecodingTest {
     }
 
     @Test
-    void aPromptReadInChunksAndLayersWrittenOutGiveTheSameTokens() {
+    void promptsReadInPassesAndLayersWrittenOutGiveTheSameTokens() {
         DecodeOptions options = DecodeOptions.greedy(LENGTH);
         Form form = Form.scanned(ElementType.F32);
         int[] whole = sampled(options, CPU, MeshSpec.byDefault(), form, PROMPT, OTHER);
@@ -452,6 +452,19 @@ class DecodingTest {
                         PROMPT,
                         OTHER))
                 .isEqualTo(whole);
+        // Of eight columns four and one at a time; where a mesh cuts the rows, eight and two.
+        for (Form passes : List.of(form.withTokensPerPass(5), form.withTokensPerPass(2))) {
+            assertThat(sampled(options, CPU, MeshSpec.byDefault(), passes, PROMPT, OTHER))
+                    .isEqualTo(whole);
+            assertThat(sampled(
+                            options,
+                            Topologies.resolve("cpu-8"),
+                            MeshSpec.of(List.of("data", "model"), 2, 4),
+                            passes,
+                            PROMPT,
+                            OTHER))
+                    .isEqualTo(whole);
+        }
     }
 
     @Test

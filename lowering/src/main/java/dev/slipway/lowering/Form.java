@@ -13,6 +13,8 @@ import dev.slipway.stablehlo.ElementType;
  * @param cache element type of keys and values at rest
  * @param cacheOrder in which order the cache's last two dimensions are
  * @param cacheWrites when a scanned decode step writes the cache that is its argument
+ * @param tokensPerPass how many of the prompts' tokens are to meet a matrix on a device each time that it is read, at
+ *     least: prompts are read in passes of as few columns as give so many; 0 for all columns in one pass
  */
 public record Form(
         Layers layers,
@@ -21,7 +23,8 @@ public record Form(
         ElementType compute,
         ElementType cache,
         CacheOrder cacheOrder,
-        CacheWrites cacheWrites) {
+        CacheWrites cacheWrites,
+        int tokensPerPass) {
     /** How the layers are written. */
     public enum Layers {
         /**
@@ -65,45 +68,64 @@ public record Form(
         BEHIND_LAYERS
     }
 
+    /** @throws LoweringException if the tokens of a pass are negative */
+    public Form {
+        if (tokensPerPass < 0) {
+            throw new LoweringException("%d tokens per pass; at least 0 is expected".formatted(tokensPerPass));
+        }
+    }
+
     /** Scanned, matrices output-major, everything in one element type. */
     public static Form scanned(ElementType type) {
         return new Form(
-                Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER);
+                Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER, 0);
     }
 
     /** Unrolled, matrices output-major, everything in one element type. */
     public static Form unrolled(ElementType type) {
         return new Form(
-                Layers.UNROLLED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER);
+                Layers.UNROLLED,
+                Matrices.OUTPUT_MAJOR,
+                type,
+                type,
+                type,
+                CacheOrder.HEAD_LAST,
+                CacheWrites.BY_LAYER,
+                0);
     }
 
     /** This form with its layers written in another way. */
     public Form withLayers(Layers other) {
-        return new Form(other, matrices, weights, compute, cache, cacheOrder, cacheWrites);
+        return new Form(other, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
     }
 
     /** This form with its matrices lying in another way. */
     public Form withMatrices(Matrices other) {
-        return new Form(layers, other, weights, compute, cache, cacheOrder, cacheWrites);
+        return new Form(layers, other, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
     }
 
     /** This form with weights, activations, keys and values in another element type. */
     public Form withElements(ElementType type) {
-        return new Form(layers, matrices, type, type, type, cacheOrder, cacheWrites);
+        return new Form(layers, matrices, type, type, type, cacheOrder, cacheWrites, tokensPerPass);
     }
 
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
-        return new Form(layers, matrices, weights, compute, type, cacheOrder, cacheWrites);
+        return new Form(layers, matrices, weights, compute, type, cacheOrder, cacheWrites, tokensPerPass);
     }
 
     /** This form with keys and values at rest in another order. */
     public Form withCacheOrder(CacheOrder other) {
-        return new Form(layers, matrices, weights, compute, cache, other, cacheWrites);
+        return new Form(layers, matrices, weights, compute, cache, other, cacheWrites, tokensPerPass);
     }
 
     /** This form with a decode step's cache written at another time. */
     public Form withCacheWrites(CacheWrites other) {
-        return new Form(layers, matrices, weights, compute, cache, cacheOrder, other);
+        return new Form(layers, matrices, weights, compute, cache, cacheOrder, other, tokensPerPass);
+    }
+
+    /** This form with prompts read in passes of at least so many tokens. */
+    public Form withTokensPerPass(int tokens) {
+        return new Form(layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokens);
     }
 }

@@ -13,6 +13,8 @@ import dev.slipway.stablehlo.TensorType;
 import dev.slipway.topology.Topologies;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What decode programs look like, without a plugin. */
 class DecodeProgramsTest {
@@ -107,6 +109,30 @@ class DecodeProgramsTest {
 
         assertThat(program.inputSpecs().get(1).partition().isReplicated()).isTrue();
         assertThat(program.notes()).anyMatch(note -> note.startsWith("batch") && note.contains("data=16"));
+    }
+
+    @ParameterizedTest(name = "{0} rows of {1} columns on data={2}, model={3}: {4} at a time")
+    @CsvSource({
+        // All rows meet each part of a matrix, 216 tokens are asked for: 14 columns, or the next that divide the
+        // prefix.
+        "16, 64, 1, 16, 16",
+        "16, 90, 1, 16, 15",
+        "16, 31, 1, 16, 31",
+        "256, 64, 1, 16, 1",
+        // A quarter of the rows meets a whole matrix.
+        "64, 64, 4, 4, 16",
+        "16, 64, 4, 4, 64",
+        "16, 128, 4, 4, 64"
+    })
+    void promptsAreReadInAsFewColumnsAsGiveAMatrixTheTokensOfAPass(
+            int rows, int width, int data, int model, int columns) {
+        Form form = Form.scanned(ElementType.BF16).withTokensPerPass(216);
+        InferenceProgram program =
+                programs(smolLm2(30), form, mesh(data, model)).sampleDecode(InputBatchSpec.prefix(rows, width));
+
+        String note = "prompts are read %d of %d columns at a time".formatted(columns, width);
+        assertThat(program.notes().contains(note)).isEqualTo(columns < width);
+        assertThat(program.module().toString()).contains("tensor<%dx%dx576xbf16>".formatted(rows, columns));
     }
 
     @Test

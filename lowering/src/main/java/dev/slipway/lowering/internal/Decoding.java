@@ -31,10 +31,12 @@ final class Decoding {
     private final Form form;
     private final ModelWeights weights;
     private final UnaryOperator<Value> shardCache;
+    private final long columnsPerPass;
 
     /**
      * @param shardCache pins a new cache tensor's sharding
      * @param exchange how rows meet the matrices
+     * @param columnsPerPass of the prompts
      */
     Decoding(
             DecoderConfig config,
@@ -42,7 +44,8 @@ final class Decoding {
             DecodeOptions options,
             ModelWeights weights,
             UnaryOperator<Value> shardCache,
-            Exchange exchange) {
+            Exchange exchange,
+            long columnsPerPass) {
         this.config = config;
         this.form = form;
         this.options = options;
@@ -50,6 +53,7 @@ final class Decoding {
         this.emitter = new DecoderEmitter(config, form, exchange);
         this.layers = new LayerStack(config, form, emitter, weights);
         this.shardCache = shardCache;
+        this.columnsPerPass = columnsPerPass;
     }
 
     LayerStack layers() {
@@ -74,9 +78,9 @@ final class Decoding {
         return o.max(last, 1);
     }
 
-    /** Reads prompts {@code i32[batch, width]}, in chunks where the options ask for them. */
+    /** Reads prompts {@code i32[batch, width]}, in one pass or several. */
     Prefilled prefill(Ops o, Value prefix) {
-        return prefill(o, prefix, options.prefillChunk() > 0 && options.prefillChunk() < o.size(prefix, 1));
+        return prefill(o, prefix, columnsPerPass < o.size(prefix, 1));
     }
 
     /** Reads prompts {@code i32[batch, width]} in one pass, so that the activations of all columns are there. */
@@ -84,7 +88,7 @@ final class Decoding {
         return prefill(o, prefix, false);
     }
 
-    private Prefilled prefill(Ops o, Value prefix, boolean chunks) {
+    private Prefilled prefill(Ops o, Value prefix, boolean passes) {
         long batch = o.size(prefix, 0);
         long width = o.size(prefix, 1);
         long[] shape = {batch, width};
@@ -99,8 +103,8 @@ final class Decoding {
         for (int i = 0; i < layers.cacheTensors(); i++) {
             empty.add(shardCache.apply(o.zeros(form.cache(), layers.cacheShape(batch, options.maxLength()))));
         }
-        LayerStack.State state = chunks
-                ? inChunks(o, ids, positions, first, empty)
+        LayerStack.State state = passes
+                ? inPasses(o, ids, positions, first, empty)
                 : layers.run(
                         o,
                         new LayerStack.Pass.Prefill(),
@@ -109,11 +113,14 @@ final class Decoding {
         return new Prefilled(state.x(), lengths, state.cache());
     }
 
-    /** Reads the prompts some columns at a time; gives the activations of the last ones. */
-    private LayerStack.State inChunks(Ops o, Value ids, Value positions, Value first, List<Value> empty) {
+    /**
+     * Reads the prompts some columns at a time, from the first column on in which some prompt has begun; gives the
+     * activations of the last columns.
+     */
+    private LayerStack.State inPasses(Ops o, Value ids, Value positions, Value first, List<Value> empty) {
         long batch = o.size(ids, 0);
         long width = o.size(ids, 1);
-        long chunk = options.prefillChunk();
+        long chunk = columnsPerPass;
         if (width % chunk != 0) {
             throw new LoweringException(
                     "a prefix %d wide cannot be read %d columns at a time; make it a multiple of that"
@@ -122,8 +129,10 @@ final class Decoding {
         long[] ring = {batch, options.maxLength()};
         Value held = o.b().subtract(o.iota(ElementType.I32, 1, ring), o.broadcast(first, ring, 0));
         Value zero = o.scalar(ElementType.I32, 0);
+        Value columns = o.int32(chunk);
+        Value begun = o.b().multiply(o.b().divide(o.b().reduceMin(first, 0), columns), columns);
         List<Value> start = new ArrayList<>();
-        start.add(zero);
+        start.add(begun);
         start.add(o.zeros(form.compute(), batch, chunk, config.width()));
         start.addAll(empty);
         List<Value> end =

@@ -72,6 +72,16 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
         return lay(o, x, rows, List.of());
     }
 
+    /** The batch's mesh axes that cut no matrix: a device's matrices meet its own part of the rows only. */
+    List<String> apart() {
+        return without(
+                rows,
+                matrices.values().stream()
+                        .flatMap(spec -> spec.dimensions().stream())
+                        .flatMap(List::stream)
+                        .toList());
+    }
+
     /** The batch's mesh axes that do not cut a matrix. */
     private List<String> others(String matrix) {
         PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix), matrix);

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Puts the steps of {@link Decoding} and {@link Sampler} together to programs. One lowerer lowers one program. */
@@ -498,13 +499,33 @@ public final class Lowerer {
 
     private Decoding decoding(Ops o, ModelWeights weights, long count) {
         PartitionSpec spec = cacheSpec(count);
+        Exchange exchange = program.exchange(count == batch ? rows : program.batchSpec("batch", 0, count));
         return new Decoding(
                 config,
                 form,
                 options,
                 weights,
                 tensor -> Modules.constrain(o, tensor, spec),
-                program.exchange(count == batch ? rows : program.batchSpec("batch", 0, count)));
+                exchange,
+                columnsPerPass(count / program.parts(exchange.apart())));
+    }
+
+    /** Of the prompts: as asked for, or the fewest that divide the prefix and give a matrix the tokens of a pass. */
+    private long columnsPerPass(long rowsOfMatrix) {
+        if (options.prefillChunk() > 0) {
+            return options.prefillChunk();
+        }
+        if (form.tokensPerPass() == 0) {
+            return width;
+        }
+        long columns = LongStream.rangeClosed(1, width)
+                .filter(count -> width % count == 0 && count * rowsOfMatrix >= form.tokensPerPass())
+                .findFirst()
+                .orElse(width);
+        if (columns < width) {
+            program.note("prompts are read %d of %d columns at a time".formatted(columns, width));
+        }
+        return columns;
     }
 
     /** A sampler with the controls of a program, each row's repeated for its decodes. */

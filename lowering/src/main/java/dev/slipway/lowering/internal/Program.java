@@ -83,9 +83,12 @@ public final class Program {
 
     /** How many parts the batch is cut into where it divides. */
     long batchParts() {
-        return rules.batch().stream()
-                .mapToLong(axis -> axes.getOrDefault(axis, 1))
-                .reduce(1, (a, b) -> a * b);
+        return parts(rules.batch());
+    }
+
+    /** How many parts mesh axes cut a dimension into. */
+    long parts(List<String> cut) {
+        return cut.stream().mapToLong(axis -> axes.getOrDefault(axis, 1)).reduce(1, (a, b) -> a * b);
     }
 
     private void addParameters() {

@@ -87,7 +87,7 @@ public final class Reference {
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
         return new Decoding(
-                config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), Exchange.NONE);
+                config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), Exchange.NONE, width);
     }
 
     /** Reads the prompts, cut over the mesh however the prefix came. */
