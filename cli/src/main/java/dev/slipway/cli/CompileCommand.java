@@ -97,6 +97,14 @@ final class CompileCommand implements Callable<Integer> {
     @Option(names = "--layers", description = "scanned (one body for all layers) or unrolled.")
     private Form.@Nullable Layers layers;
 
+    @Option(
+            names = "--prefill-chunk",
+            paramLabel = "N",
+            description =
+                    "Read N columns of the prompts at a time, all of them if N is the prefix's width; by default a TPU"
+                            + " reads as few as keep it busy while a matrix is read.")
+    private @Nullable Integer prefillChunk;
+
     @Option(names = "--sample", description = "Sample at temperatures given at run time, rather than greedily.")
     private boolean sample;
 
@@ -142,6 +150,9 @@ final class CompileCommand implements Callable<Integer> {
         }
         atLeastOne("--batch", batch);
         atLeastOne("--prefix", prefix);
+        if (prefillChunk != null) {
+            atLeastOne("--prefill-chunk", prefillChunk);
+        }
         for (Path file : Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
             if (!Files.isDirectory(folder(file))) {
                 throw new NoSuchFileException(folder(file).toString()); // before minutes of work, not after
@@ -197,6 +208,10 @@ final class CompileCommand implements Callable<Integer> {
                         .orElse(new int[0]));
         if (sample) {
             decode = decode.withControls(Control.TEMPERATURE);
+        }
+        if (prefillChunk != null) {
+            int columns = prefillChunk;
+            decode = decode.with(options -> options.prefillChunk(columns));
         }
         Form form = InferenceRunner.formFor(machine.chip());
         if (dtype != null) {

@@ -66,6 +66,12 @@ class BadInputTest {
     }
 
     @Test
+    void aPrefixThatIsNoMultipleOfItsChunkIsRefused() {
+        refused(1, "64 wide cannot be read 7 columns at a time", "compile", "--prefill-chunk=7");
+        refused(2, "--prefill-chunk 0: at least 1", "compile", "--prefill-chunk=0");
+    }
+
+    @Test
     void aLengthBeyondTheModelsPositionsIsRefused() {
         refused(1, "8192 positions", "compile", "--target=v4-8", "--max-length=100000");
     }

@@ -97,6 +97,23 @@ class CompileCommandTest {
         assertThat(run.err()).contains("15.75G");
     }
 
+    @ParameterizedTest(name = "{0}: {1} columns")
+    @CsvSource({"--sample, 16", "--prefill-chunk=8, 8", "--prefill-chunk=64, 64"})
+    void promptsAreReadAsManyColumnsAtATimeAsAskedForOrAsSuitTheChip(String option, int columns) throws Exception {
+        Path file = folder.resolve("llama.mlir");
+        Slipway run = Slipway.run(
+                "compile",
+                "--model=llama-3-8b",
+                "--target=v5e-16",
+                "--shape=1,16",
+                option,
+                "--lower-only",
+                "--module=" + file);
+
+        assertThat(run.code()).as(run.err()).isZero();
+        assertThat(Files.readString(file)).contains("tensor<16x%dx4096xbf16>".formatted(columns));
+    }
+
     @Test
     void loweringAloneNeedsNoPluginAndWritesTheModule() throws Exception {
         Path file = folder.resolve("llama.mlir");
