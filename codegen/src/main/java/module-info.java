@@ -2,7 +2,7 @@
 
 import org.jspecify.annotations.NullMarked;
 
-/** Build-time generators: from the op table and the ABI table to Java sources. */
+/** Build-time generators: from tables to Java sources. */
 @NullMarked
 module dev.slipway.codegen {
     requires static transitive org.jspecify;

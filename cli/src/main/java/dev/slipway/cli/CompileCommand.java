@@ -180,6 +180,7 @@ final class CompileCommand implements Callable<Integer> {
                 }
                 plugins.locate(machine.platform());
                 Compiled compiled;
+                output.expect(CompiledReport.class);
                 try (Progress progress = Progress.begin(output, "compiling " + method + " for " + machine.name())) {
                     compiled = compiler.compile(lowered, compilerOptions());
                     progress.at("done");

@@ -40,7 +40,10 @@ public final class Main implements Runnable {
     public static void main(String[] arguments) {
         PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
         PrintWriter err = new PrintWriter(new CurrentErr(), true, StandardCharsets.UTF_8);
-        System.exit(run(out, err, arguments));
+        int code = run(out, err, arguments);
+        // All is written and closed; leaving by System.exit loads a logger first, and plugins' exit handlers have
+        // nothing to save.
+        Runtime.getRuntime().halt(code);
     }
 
     /**

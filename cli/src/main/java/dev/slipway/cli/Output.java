@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import com.google.common.base.Suppliers;
 import java.io.PrintWriter;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -25,6 +27,11 @@ final class Output {
             names = {"-v", "--verbose"},
             description = "Show what plugins print, and traces of failures.")
     private boolean verbose;
+
+    private final Supplier<JsonMapper> mapper = Suppliers.memoize(() -> JsonMapper.builder()
+            .enable(SerializationFeature.INDENT_OUTPUT)
+            .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
+            .build());
 
     /** The output options of a command; the defaults where it has none. */
     static Output of(CommandLine line) {
@@ -62,12 +69,15 @@ final class Output {
         return Terminal.current();
     }
 
+    /** Makes ready to print a document of a type, on another thread: the first of a process takes long, and may as well do so now. */
+    void expect(Class<?> type) {
+        if (json) {
+            Thread.ofPlatform().daemon().start(() -> mapper.get().writerFor(type));
+        }
+    }
+
     /** Prints a value as the one JSON document of this run. */
     void document(Object value) {
-        JsonMapper mapper = JsonMapper.builder()
-                .enable(SerializationFeature.INDENT_OUTPUT)
-                .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
-                .build();
-        out().println(mapper.writeValueAsString(value));
+        out().println(mapper.get().writeValueAsString(value));
     }
 }

@@ -34,7 +34,20 @@ final class Training {
                     module.toString());
             Main.run(nowhere, nowhere, "targets", "v5e-16", "--json");
             if (Plugins.ofUser().find("tpu").isPresent()) {
-                Main.run(nowhere, nowhere, "compile", "--model", "tiny-llama", "--target", "v5e-16", "--json");
+                Main.run(
+                        nowhere,
+                        nowhere,
+                        "compile",
+                        "--model",
+                        "tiny-llama",
+                        "--target",
+                        "v5e-16",
+                        "--json",
+                        "--sample",
+                        "--axes",
+                        "data,model",
+                        "--shape",
+                        "1,-1");
             } else {
                 PluginLog.capture().close();
             }

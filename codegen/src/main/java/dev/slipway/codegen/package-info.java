@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Build-time generators: from the op table and the ABI table to Java sources. */
+/** Build-time generators: from the op table, the ABI table and the chips to Java sources. */
 package dev.slipway.codegen;

@@ -3,8 +3,7 @@ package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Native;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.ValueLayout;
+import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /**
@@ -26,6 +25,8 @@ public final class Environment {
     public static final Map<String, String> DEVICELESS_TPU =
             Map.of("TPU_SKIP_MDS_QUERY", "1", "ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
 
+    private static final MemorySegment SETENV = Native.libc("setenv");
+
     private Environment() {}
 
     /** Sets a variable of the C environment; plugins that are loaded already have read theirs. */
@@ -35,19 +36,14 @@ public final class Environment {
                     + "' cannot stand in the C environment: no '=' in names, no NUL");
         }
         try (Arena arena = Arena.ofConfined()) {
-            int result = (int) Native.libc(
-                            "setenv",
-                            FunctionDescriptor.of(
-                                    ValueLayout.JAVA_INT,
-                                    ValueLayout.ADDRESS,
-                                    ValueLayout.ADDRESS,
-                                    ValueLayout.JAVA_INT))
-                    .invoke(arena.allocateFrom(name), arena.allocateFrom(value), 1);
+            int result = (int) Native.call(
+                    SETENV,
+                    arena.allocateFrom(name).address(),
+                    arena.allocateFrom(value).address(),
+                    1);
             if (result != 0) {
                 throw new IllegalStateException("setenv(" + name + ") failed");
             }
-        } catch (Throwable e) {
-            throw Native.unchecked(e);
         }
     }
 

@@ -19,11 +19,8 @@ import dev.slipway.topology.PluginSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,14 +108,7 @@ public final class Plugin {
         MemorySegment entry = symbols.find("GetPjrtApi")
                 .orElseThrow(() -> new PluginException.NotAPlugin(
                         "'" + path + "' exports no GetPjrtApi, so it is no PJRT plugin"));
-        long address;
-        try {
-            address = (long) Linker.nativeLinker()
-                    .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG))
-                    .invokeExact(entry);
-        } catch (Throwable e) {
-            throw Native.unchecked(e);
-        }
+        long address = Native.call(entry, 0);
         if (address == 0) {
             throw new PluginException.NotAPlugin("GetPjrtApi of '" + path + "' returned nothing");
         }

@@ -7,10 +7,8 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,58 +27,63 @@ import java.nio.file.Path;
 public final class PluginLog implements AutoCloseable {
 
     private static final int STDERR = 2;
-    private static final MethodHandle DUP =
-            Native.libc("dup", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-    private static final MethodHandle DUP2 = Native.libc(
-            "dup2", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-    private static final MethodHandle OPEN = Native.libc(
-            "creat", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
-    private static final MethodHandle CLOSE =
-            Native.libc("close", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-    private static final MethodHandle WRITE = Native.libc(
-            "write",
-            FunctionDescriptor.of(
-                    ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.JAVA_LONG));
+    private static final MemorySegment DUP = Native.libc("dup");
+    private static final MemorySegment DUP2 = Native.libc("dup2");
+    private static final MemorySegment CREAT = Native.libc("creat");
+    private static final MemorySegment MKSTEMP = Native.libc("mkstemp");
+    private static final MemorySegment CLOSE = Native.libc("close");
+    private static final MemorySegment WRITE = Native.libc("write");
 
     private final Path file;
+    private final boolean temporary;
     private final int saved;
     private final PrintStream before;
 
-    private PluginLog(Path file, int saved, PrintStream before) {
+    private PluginLog(Path file, boolean temporary, int saved, PrintStream before) {
         this.file = file;
+        this.temporary = temporary;
         this.saved = saved;
         this.before = before;
     }
 
-    /** Captures to a temporary file that is deleted when the JVM ends in good order. */
+    /** Captures to a temporary file, which is deleted when this is closed or the JVM ends in good order. */
     public static PluginLog capture() {
-        try {
-            Path file = Files.createTempFile("slipway-plugins-", ".log");
+        try (Arena arena = Arena.ofConfined()) {
+            // C's own, since Java's begins by loading its source of random numbers.
+            MemorySegment name = arena.allocateFrom(System.getProperty("java.io.tmpdir") + "/slipway-plugins-XXXXXX");
+            int log = (int) Native.call(MKSTEMP, name.address());
+            Path file = Path.of(name.getString(0));
             file.toFile().deleteOnExit();
-            return capture(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return capture(log, file, true);
         }
     }
 
-    /** Captures to {@code file}, which is created or emptied. */
+    /** Captures to {@code file}, which is created or emptied, and stays. */
     public static PluginLog capture(Path file) {
-        System.err.flush();
         try (Arena arena = Arena.ofConfined()) {
-            int log = (int) OPEN.invokeExact(arena.allocateFrom(file.toString()), 0600);
+            int log =
+                    (int) Native.call(CREAT, arena.allocateFrom(file.toString()).address(), 0600, 0);
+            return capture(log, file, false);
+        }
+    }
+
+    private static PluginLog capture(int log, Path file, boolean temporary) {
+        System.err.flush();
+        try {
             if (log < 0) {
-                throw new UncheckedIOException(new IOException("cannot write the plugins' log " + file));
+                throw new IOException("cannot write the plugins' log " + file);
             }
-            int saved = (int) DUP.invokeExact(STDERR);
-            if (saved < 0 || (int) DUP2.invokeExact(log, STDERR) < 0) {
-                throw new UncheckedIOException(new IOException("cannot redirect standard error to " + file));
+            int saved = (int) Native.call(DUP, STDERR, 0, 0);
+            if (saved < 0) {
+                throw new IOException("cannot redirect standard error to " + file);
             }
-            check((int) CLOSE.invokeExact(log));
-            PluginLog captured = new PluginLog(file, saved, System.err);
+            check(Native.call(DUP2, log, STDERR, 0));
+            check(Native.call(CLOSE, log, 0, 0));
+            PluginLog captured = new PluginLog(file, temporary, saved, System.err);
             System.setErr(new PrintStream(new Descriptor(saved), true, System.err.charset()));
             return captured;
-        } catch (Throwable e) {
-            throw Native.unchecked(e);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -98,21 +101,24 @@ public final class PluginLog implements AutoCloseable {
         }
     }
 
-    /** Gives standard error back; the file stays. */
+    /** Gives standard error back; a file that was asked for stays. */
     @Override
     public void close() {
         System.err.flush();
         try {
-            check((int) DUP2.invokeExact(saved, STDERR));
-            check((int) CLOSE.invokeExact(saved));
-        } catch (Throwable e) {
-            throw Native.unchecked(e);
+            check(Native.call(DUP2, saved, STDERR, 0));
+            check(Native.call(CLOSE, saved, 0, 0));
+            if (temporary) {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
         System.setErr(before);
     }
 
-    private static void check(int result) throws IOException {
-        if (result < 0) {
+    private static void check(long result) throws IOException {
+        if ((int) result < 0) {
             throw new IOException("a file descriptor could not be closed or copied");
         }
     }
@@ -137,16 +143,12 @@ public final class PluginLog implements AutoCloseable {
                 MemorySegment.copy(bytes, offset, copy, ValueLayout.JAVA_BYTE, 0, length);
                 long done = 0;
                 while (done < length) {
-                    long written = (long) WRITE.invokeExact(descriptor, copy.asSlice(done), length - done);
+                    long written = Native.call(WRITE, descriptor, copy.address() + done, length - done);
                     if (written <= 0) {
                         throw new IOException("standard error is gone");
                     }
                     done += written;
                 }
-            } catch (IOException e) {
-                throw e;
-            } catch (Throwable e) {
-                throw Native.unchecked(e);
             }
         }
     }

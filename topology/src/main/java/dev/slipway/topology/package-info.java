@@ -52,7 +52,7 @@
  * order once a slice is wider than a host; with several slices, those of slice s begin at 100000 (s + 1).
  *
  * <p>Everything follows from a few rules, so a {@code Topology} is a small value whatever the machine's size: the shape of a v4,
- * v5p or 7x slice of n 4x4x4 cubes is the box nearest to a cube ({@code internal/chips.json} has the sizes and all figures with
+ * v5p or 7x slice of n 4x4x4 cubes is the box nearest to a cube ({@code src/main/spec/chips.json} has the sizes and all figures with
  * their sources).
  *
  * <h2>Errors</h2>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime.internal;
 
+import com.google.common.base.Suppliers;
 import dev.slipway.runtime.internal.abi.PJRT_Event_Await_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Event_Destroy_Args;
 import dev.slipway.runtime.internal.abi.PJRT_Event_IsReady_Args;
@@ -13,6 +14,7 @@ import java.lang.invoke.MethodHandles;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The events of one plugin: waiting for one, or being told. Every event is owned here once passed in, and destroyed. */
@@ -22,8 +24,8 @@ public final class Events {
     private final ConcurrentHashMap<Long, Pending> pending = new ConcurrentHashMap<>();
     private final AtomicLong next = new AtomicLong(1);
     private final ConcurrentHashMap<Long, Deletion> deletions = new ConcurrentHashMap<>();
-    private final MemorySegment callback;
-    private final MemorySegment deletionCallback;
+    private final Supplier<MemorySegment> callback = Suppliers.memoize(() -> stub("ready"));
+    private final Supplier<MemorySegment> deletionCallback = Suppliers.memoize(() -> stub("deleted"));
 
     private record Pending(
             long event,
@@ -32,8 +34,6 @@ public final class Events {
 
     Events(Api api) {
         this.api = api;
-        this.callback = stub("ready");
-        this.deletionCallback = stub("deleted");
     }
 
     private MemorySegment stub(String method) {
@@ -78,7 +78,7 @@ public final class Events {
         try (Scratch scratch = Scratch.open()) {
             MemorySegment args = PJRT_Event_OnReady_Args.in(scratch);
             PJRT_Event_OnReady_Args.event(args, event);
-            PJRT_Event_OnReady_Args.callback(args, callback.address());
+            PJRT_Event_OnReady_Args.callback(args, callback.get().address());
             PJRT_Event_OnReady_Args.user_arg(args, number);
             api.call(PjrtFunction.PJRT_Event_OnReady, args);
         } catch (RuntimeException e) {
@@ -107,7 +107,7 @@ public final class Events {
         long number = next.getAndIncrement();
         deletions.put(number, new Deletion(kept, done));
         try {
-            call.call(deletionCallback.address(), number);
+            call.call(deletionCallback.get().address(), number);
         } catch (RuntimeException e) {
             deletions.remove(number);
             throw e;

@@ -14,54 +14,56 @@ import java.lang.invoke.MethodType;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The few shapes of C calls there are, as constant handles: with the function's address as first argument, one handle serves all
- * functions of a shape, and the JIT folds it.
+ * Calls of C by one constant handle, which the JIT folds: the function's address is its first argument.
+ *
+ * <p>Linking a handle takes the time of a hundred thousand calls, and a compilation needs few calls, so there is one handle for
+ * all functions of up to three integers or pointers. On the machines that there are plugins for (x86-64, AArch64) these go in
+ * registers of 64 bits: one for an {@code int} may hold anything in its upper half, one that the function does not look at may
+ * hold anything at all, and so may the result's register after a function without a result.
  */
 public final class Native {
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
 
-    /** {@code PJRT_Error* f(Args*)}. */
-    private static final MethodHandle TO_ERROR =
-            LINKER.downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final MethodHandle CALL = LINKER.downcallHandle(FunctionDescriptor.of(
+            ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
-    /** As {@link #TO_ERROR}, for functions that look at a field and return: the thread does not leave Java's state for them. */
-    private static final MethodHandle GLANCE = LINKER.downcallHandle(
-            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG), Linker.Option.critical(false));
-
-    /** {@code void f(Args*)}. */
-    private static final MethodHandle TO_VOID = LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
-
-    /** {@code void f(void*, void*)}. */
-    private static final MethodHandle TO_VOID_2 =
-            LINKER.downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
-
-    /** {@code PJRT_Error* f(PJRT_Error_Code, const char*, size_t)}, which plugins give to callbacks. */
-    private static final MethodHandle MAKE_ERROR = LINKER.downcallHandle(FunctionDescriptor.of(
-            ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    /** For functions of one argument that look at a field and return: the thread does not leave Java's state for them. */
+    private static final class Glance {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(
+                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG), Linker.Option.critical(false));
+    }
 
     /** {@code void free(void*)}. */
-    public static final MemorySegment FREE = LINKER.defaultLookup().find("free").orElseThrow();
+    public static final MemorySegment FREE = libc("free");
 
-    private static final MethodHandle MALLOC =
-            libc("malloc", FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final MemorySegment MALLOC = libc("malloc");
 
     private Native() {}
 
     /** Calls {@code PJRT_Error* function(args)} and returns the error's address, 0 for none. */
     public static long call(MemorySegment function, long args) {
+        return call(function, args, 0, 0);
+    }
+
+    /**
+     * Calls a function of three arguments or fewer, the rest being ignored.
+     *
+     * @return what it returns; of an {@code int} only the lower half means something
+     */
+    public static long call(MemorySegment function, long first, long second, long third) {
         try {
-            return (long) TO_ERROR.invokeExact(function, args);
+            return (long) CALL.invokeExact(function, first, second, third);
         } catch (Throwable e) {
             throw unchecked(e);
         }
     }
 
-    /** As {@link #call}, for functions that neither wait nor call back. */
+    /** As {@link #call(MemorySegment, long)}, for functions that neither wait nor call back. */
     static long glance(MemorySegment function, long args) {
         try {
-            return (long) GLANCE.invokeExact(function, args);
+            return (long) Glance.HANDLE.invokeExact(function, args);
         } catch (Throwable e) {
             throw unchecked(e);
         }
@@ -69,11 +71,7 @@ public final class Native {
 
     /** Calls {@code void function(args)}. */
     public static void callVoid(MemorySegment function, long args) {
-        try {
-            TO_VOID.invokeExact(function, args);
-        } catch (Throwable e) {
-            throw unchecked(e);
-        }
+        long _ = call(function, args);
     }
 
     /** Calls the function that C handed over to free something. */
@@ -86,11 +84,7 @@ public final class Native {
     /** Calls the function that C handed over to free something, with its argument. */
     public static void free(long deleter, long object, long argument) {
         if (deleter != 0) {
-            try {
-                TO_VOID_2.invokeExact(MemorySegment.ofAddress(deleter), object, argument);
-            } catch (Throwable e) {
-                throw unchecked(e);
-            }
+            long _ = call(MemorySegment.ofAddress(deleter), object, argument, 0);
         }
     }
 
@@ -98,34 +92,26 @@ public final class Native {
     public static long error(long maker, int code, String message) {
         byte[] text = message.getBytes(StandardCharsets.UTF_8);
         try (Arena arena = Arena.ofConfined()) {
-            return (long) MAKE_ERROR.invokeExact(
+            return call(
                     MemorySegment.ofAddress(longs(maker, 1)[0]),
                     code,
                     bytes(arena, text).address(),
-                    (long) text.length);
-        } catch (Throwable e) {
-            throw unchecked(e);
+                    text.length);
         }
     }
 
     /** A copy of bytes that C frees, with {@link #FREE}. */
     public static long malloc(byte[] bytes) {
-        try {
-            long block = (long) MALLOC.invokeExact((long) Math.max(1, bytes.length));
-            MemorySegment.copy(bytes, 0, at(block, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
-            return block;
-        } catch (Throwable e) {
-            throw unchecked(e);
-        }
+        long block = call(MALLOC, Math.max(1, bytes.length));
+        MemorySegment.copy(bytes, 0, at(block, bytes.length), ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return block;
     }
 
-    /** A downcall handle for a function of libc. */
-    public static MethodHandle libc(String name, FunctionDescriptor descriptor) {
-        return LINKER.downcallHandle(
-                LINKER.defaultLookup()
-                        .find(name)
-                        .orElseThrow(() -> new IllegalStateException("the C library has no function '" + name + "'")),
-                descriptor);
+    /** A function of the C library. */
+    public static MemorySegment libc(String name) {
+        return LINKER.defaultLookup()
+                .find(name)
+                .orElseThrow(() -> new IllegalStateException("the C library has no function '" + name + "'"));
     }
 
     /** A C function pointer to a static method. */
@@ -210,7 +196,7 @@ public final class Native {
     }
 
     /** Rethrows what a method handle threw. */
-    public static RuntimeException unchecked(Throwable e) {
+    private static RuntimeException unchecked(Throwable e) {
         Throwables.throwIfUnchecked(e);
         throw new AssertionError("a C call threw a checked exception", e);
     }

@@ -10,14 +10,9 @@ import dev.slipway.topology.Bounds;
 import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.InvalidTopologyException;
 import dev.slipway.topology.Wrap;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.TreeMap;
-import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** The chips of {@code chips.json}, and what follows from it: every catalogued slice. */
 public final class ChipCatalogue {
@@ -87,13 +82,7 @@ public final class ChipCatalogue {
     }
 
     private static ChipCatalogue load() {
-        JsonMapper mapper = new JsonMapper(new JsonFactory());
-        JsonNode root;
-        try (InputStream in = ChipCatalogue.class.getResourceAsStream("chips.json")) {
-            root = mapper.readTree(in);
-        } catch (IOException e) {
-            throw new UncheckedIOException("The chip catalogue cannot be read", e);
-        }
+        JsonNode root = ChipTable.root();
         ImmutableMap.Builder<String, Entry> entries = ImmutableMap.builder();
         for (JsonNode node : root.get("chips").values()) {
             Entry entry = entry(node);

@@ -14,12 +14,17 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Machines and chips as JSON, in both directions. */
 public final class TopologyJson {
     private static final Set<String> TOPOLOGY_FIELDS = Set.of("name", "chip", "slices", "slice", "host", "wrap");
-    private static final JsonMapper MAPPER = new JsonMapper();
+
+    /** Made when there is a text to read or write: the catalogue's chips come as a tree, at every start. */
+    private static final class Text {
+        static final JsonMapper MAPPER = new JsonMapper();
+    }
 
     private TopologyJson() {}
 
@@ -31,7 +36,7 @@ public final class TopologyJson {
     public static Topology read(String json) {
         JsonNode node;
         try {
-            node = MAPPER.readTree(json);
+            node = Text.MAPPER.readTree(json);
         } catch (JacksonException e) {
             throw new InvalidTopologyException("A machine's description is not JSON: " + e.getOriginalMessage());
         }
@@ -52,7 +57,7 @@ public final class TopologyJson {
     }
 
     public static String write(Topology topology) {
-        ObjectNode root = MAPPER.createObjectNode();
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
         root.put("name", topology.name());
         ChipCatalogue.Entry known =
                 ChipCatalogue.get().entries().get(topology.chip().name());
@@ -66,7 +71,7 @@ public final class TopologyJson {
         putAll(root.putArray("host"), topology.host().toList());
         ArrayNode wrap = root.putArray("wrap");
         topology.wrap().toList().forEach(wrap::add);
-        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(root);
+        return Text.MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(root);
     }
 
     static ChipSpec readChip(JsonNode node) {
@@ -131,7 +136,7 @@ public final class TopologyJson {
 
     /** The chip as {@code chips.json} spells it, without its place in the catalogue. */
     public static ObjectNode writeChip(ChipSpec chip) {
-        ObjectNode out = MAPPER.createObjectNode();
+        ObjectNode out = JsonNodeFactory.instance.objectNode();
         out.put("name", chip.name());
         out.put("product", chip.product());
         out.put("device_kind", chip.deviceKind());
