@@ -64,7 +64,7 @@ final class Progress implements AutoCloseable {
 
     @Override
     public synchronized void close() {
-        String ended = String.format(Locale.ROOT, "  %s  %s  %.1f s", label, last, seconds());
+        String ended = "  " + label + "  " + last + "  " + Math.round(10 * seconds()) / 10.0 + " s";
         err.println(live ? "\r\033[K" + ended : ended);
         err.flush();
     }

@@ -102,8 +102,8 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
                 } else {
                     whole.putIfAbsent(
                             axis,
-                            "%s: dimension %d of %d does not divide by %s=%d, left whole"
-                                    .formatted(what, i, shape.get(i), axis, size));
+                            what + ": dimension " + i + " of " + shape.get(i) + " does not divide by " + axis + "="
+                                    + size + ", left whole");
                 }
             }
             assigned.set(i, axes);

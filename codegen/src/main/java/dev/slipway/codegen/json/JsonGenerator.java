@@ -5,24 +5,28 @@ import com.palantir.javapoet.ClassName;
 import com.palantir.javapoet.CodeBlock;
 import com.palantir.javapoet.JavaFile;
 import com.palantir.javapoet.MethodSpec;
+import com.palantir.javapoet.ParameterizedTypeName;
+import com.palantir.javapoet.TypeName;
 import com.palantir.javapoet.TypeSpec;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import javax.lang.model.element.Modifier;
-import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.JsonNodeFactory;
-import tools.jackson.databind.node.ObjectNode;
 
-/** Writes a class whose {@code root()} makes the tree that Jackson reads from a document. */
+/** Writes a class whose {@code root()} makes the maps, lists and boxes that Jackson reads from a document that is an object. */
 public final class JsonGenerator {
+    private static final TypeName DOCUMENT = ParameterizedTypeName.get(Map.class, String.class, Object.class);
+
     private final MethodSpec.Builder root = MethodSpec.methodBuilder("root")
             .addJavadoc("The document, anew.\n")
             .addModifiers(Modifier.STATIC)
-            .returns(ObjectNode.class)
-            .addStatement("$T root = $T.instance.objectNode()", ObjectNode.class, JsonNodeFactory.class);
-    private int nodes;
+            .returns(DOCUMENT)
+            .addStatement("$T root = new $T<>()", DOCUMENT, LinkedHashMap.class);
+    private int values;
 
     private JsonGenerator() {}
 
@@ -31,10 +35,10 @@ public final class JsonGenerator {
         Path source = Path.of(args[0]);
         ClassName name = ClassName.bestGuess(args[2]);
         JsonGenerator generator = new JsonGenerator();
-        generator.children("root", new JsonMapper().readTree(source));
+        generator.fields("root", new JsonMapper().readValue(source, Map.class));
         TypeSpec type = TypeSpec.classBuilder(name)
                 .addModifiers(Modifier.FINAL)
-                .addJavadoc("{@code $L} as a tree.\n", source.getFileName())
+                .addJavadoc("{@code $L} as a value.\n", source.getFileName())
                 .addMethod(MethodSpec.constructorBuilder()
                         .addModifiers(Modifier.PRIVATE)
                         .build())
@@ -43,28 +47,28 @@ public final class JsonGenerator {
         JavaFile.builder(name.packageName(), type).indent("    ").build().writeTo(Path.of(args[1]));
     }
 
-    private void children(String owner, JsonNode node) {
-        node.properties().forEach(field -> add(owner + ".put", field.getKey(), field.getValue()));
-        node.values().stream().filter(value -> node.isArray()).forEach(value -> add(owner + ".add", null, value));
+    private void fields(String owner, Map<?, ?> object) {
+        object.forEach((key, value) -> root.addStatement("$L.put($S, $L)", owner, key, made(value)));
     }
 
-    private void add(String method, @Nullable String key, JsonNode value) {
-        CodeBlock name = key == null ? CodeBlock.of("") : CodeBlock.of("$S", key);
-        if (value.isContainer()) {
-            String child = "node" + nodes++;
-            root.addStatement("var $L = $L$L($L)", child, method, value.isObject() ? "Object" : "Array", name);
-            children(child, value);
-        } else {
-            root.addStatement("$L($L$L)", method, key == null ? "" : CodeBlock.of("$L, ", name), literal(value));
-        }
-    }
-
-    private static CodeBlock literal(JsonNode value) {
-        return switch (value.getNodeType()) {
-            case STRING -> CodeBlock.of("$S", value.stringValue());
-            case NUMBER -> CodeBlock.of("$L$L", value.numberValue(), value.isLong() ? "L" : "");
-            case BOOLEAN -> CodeBlock.of("$L", value.booleanValue());
-            default -> throw new IllegalArgumentException(value + " has no literal in Java");
+    /** The Java of a value; what is not one literal is made by statements before it. */
+    private CodeBlock made(Object value) {
+        return switch (value) {
+            case Map<?, ?> object -> {
+                String name = "value" + values++;
+                root.addStatement("var $L = new $T<String, Object>()", name, LinkedHashMap.class);
+                fields(name, object);
+                yield CodeBlock.of("$L", name);
+            }
+            case List<?> list -> {
+                String name = "value" + values++;
+                root.addStatement("var $L = new $T<Object>()", name, ArrayList.class);
+                list.forEach(element -> root.addStatement("$L.add($L)", name, made(element)));
+                yield CodeBlock.of("$L", name);
+            }
+            case String text -> CodeBlock.of("$S", text);
+            case Long number -> CodeBlock.of("$LL", number);
+            default -> CodeBlock.of("$L", value); // Integer, Double, Boolean
         };
     }
 }

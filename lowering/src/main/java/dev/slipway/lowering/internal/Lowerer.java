@@ -523,7 +523,7 @@ public final class Lowerer {
                 .findFirst()
                 .orElse(width);
         if (columns < width) {
-            program.note("prompts are read %d of %d columns at a time".formatted(columns, width));
+            program.note("prompts are read " + columns + " of " + width + " columns at a time");
         }
         return columns;
     }

@@ -71,21 +71,19 @@ final class JaxLayouts {
 
     private static int @Nullable [] smallSquare(DeviceGroup devices, int[] shape) {
         return switch (devices.size()) {
-            case 4 ->
-                devices.extentByGreatest().equals(new Coords(2, 2, 1))
-                        ? pick(devices.sortedByCoords(), RING_2X2)
-                        : null;
-            case 8 ->
-                pick(
-                        devices.sortedByCoords(),
-                        devices.extentByGreatest().equals(new Coords(2, 2, 2)) ? ORDER_2X2X2 : RING_2X4);
+            case 4 -> spans(devices, 2, 2, 1) ? pick(devices.sortedByCoords(), RING_2X2) : null;
+            case 8 -> pick(devices.sortedByCoords(), spans(devices, 2, 2, 2) ? ORDER_2X2X2 : RING_2X4);
             case 16 ->
-                Arrays.stream(shape).max().orElse(0) == 16
-                                && devices.extentByGreatest().equals(new Coords(4, 4, 1))
+                Arrays.stream(shape).max().orElse(0) == 16 && spans(devices, 4, 4, 1)
                         ? pick(devices.sortedByCoords(), RING_4X4)
                         : null;
             default -> null;
         };
+    }
+
+    private static boolean spans(DeviceGroup devices, int x, int y, int z) {
+        Coords extent = devices.extentByGreatest();
+        return extent.x() == x && extent.y() == y && extent.z() == z;
     }
 
     private static int @Nullable [] smallIronwood(DeviceGroup devices) {

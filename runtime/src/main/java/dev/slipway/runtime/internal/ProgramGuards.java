@@ -83,7 +83,9 @@ public final class ProgramGuards {
                         + ", at which plugins abort: the attribute belongs to operations, not to arguments");
             }
         }
-        functions(text);
+        if (text.contains("call @") || text.contains("private")) {
+            functions(text);
+        }
     }
 
     /** Compilers descend by recursion, on the caller's stack: 100 ifs within each other end the process on a Java thread's 1 MiB. */

@@ -17,8 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Checks one operation against its row of the table and its rule, and infers its result types. */
 final class Checker {
-    private static final Plan[] PLANS =
-            OpDefinition.all().stream().map(Plan::new).toArray(Plan[]::new);
+    private static final OpMap<Plan> PLANS = Registry.map(Plan::new);
 
     private Checker() {}
 
@@ -59,7 +58,7 @@ final class Checker {
             }
             return draft.results();
         }
-        Plan plan = PLANS[definition.id()];
+        Plan plan = PLANS.get(definition.id());
         checkValues(
                 "operand",
                 Rules.types(draft),

@@ -2,7 +2,6 @@
 package dev.slipway.stablehlo.internal;
 
 import dev.slipway.stablehlo.FloatType;
-import java.math.BigDecimal;
 import java.math.BigInteger;
 
 /** Bit patterns of floating-point types to doubles and back, and MLIR's text for them. */
@@ -220,9 +219,7 @@ public final class Floats {
     }
 
     private static double toDouble(Digits digits) {
-        return new BigDecimal(digits.digits)
-                .scaleByPowerOfTen(digits.exponent - digits.count + 1)
-                .doubleValue();
+        return Double.parseDouble(digits.digits + "e" + (digits.exponent - digits.count + 1));
     }
 
     private static void scientific(StringBuilder out, Digits digits, boolean padded) {

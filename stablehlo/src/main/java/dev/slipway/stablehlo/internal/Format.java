@@ -18,14 +18,7 @@ import org.jspecify.annotations.Nullable;
  * written in Java, and <code>?x{ ... }</code> a group that is there when x is.
  */
 final class Format {
-    private static final @Nullable Format[] ALL =
-            new @Nullable Format[OpDefinition.all().size()];
-
-    static {
-        for (OpDefinition definition : OpDefinition.all()) {
-            ALL[definition.id()] = definition.format().isEmpty() ? null : new Format(definition);
-        }
-    }
+    private static final OpMap<Format> ALL = Registry.map(Format::new);
 
     /** A piece of the pretty form; {@code space} says whether the printer puts a space before it. */
     sealed interface Piece {}
@@ -68,7 +61,7 @@ final class Format {
 
     /** The format of an operation; null where there is none. */
     static @Nullable Format of(OpDefinition definition) {
-        return definition.isKnown() ? ALL[definition.id()] : null;
+        return definition.isKnown() && !definition.format().isEmpty() ? ALL.get(definition.id()) : null;
     }
 
     List<Piece> pieces() {

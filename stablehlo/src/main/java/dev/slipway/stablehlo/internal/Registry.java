@@ -11,26 +11,36 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /** The op table as objects. */
 public final class Registry {
-    private static final List<OpDefinition> ALL;
-    private static final Map<String, OpDefinition> BY_NAME;
+    private static final OpMap<OpDefinition> ALL;
+    private static final Map<String, Integer> IDS;
 
     static {
-        List<OpDefinition> all = new ArrayList<>();
-        OpTable.forEach((name, columns) -> all.add(parse(all.size(), name, columns)));
-        ALL = List.copyOf(all);
-        Map<String, OpDefinition> byName = new HashMap<>();
-        all.forEach(definition -> byName.put(definition.name(), definition));
-        BY_NAME = Map.copyOf(byName);
+        Map<String, Integer> ids = new HashMap<>();
+        List<IntFunction<OpDefinition>> rows = new ArrayList<>();
+        OpTable.forEach((name, columns) -> {
+            ids.put(name, rows.size());
+            rows.add(id -> parse(id, name, columns));
+        });
+        IDS = Map.copyOf(ids);
+        ALL = new OpMap<>(rows.size(), id -> rows.get(id).apply(id));
     }
 
     private Registry() {}
 
     /** All definitions, by id. */
     public static List<OpDefinition> all() {
-        return ALL;
+        return IntStream.range(0, ALL.size()).mapToObj(ALL::get).toList();
+    }
+
+    /** A value for each definition, made when it is first asked for. */
+    static <T> OpMap<T> map(Function<OpDefinition, T> make) {
+        return new OpMap<>(ALL.size(), id -> make.apply(ALL.get(id)));
     }
 
     /** The definition of an id of {@link OpTable}. */
@@ -40,9 +50,9 @@ public final class Registry {
 
     /** The definition of a name, made up where the table does not have it. */
     public static OpDefinition find(String name) {
-        OpDefinition known = BY_NAME.get(name);
+        Integer known = IDS.get(name);
         return known != null
-                ? known
+                ? ALL.get(known)
                 : new OpDefinition(
                         -1,
                         name,

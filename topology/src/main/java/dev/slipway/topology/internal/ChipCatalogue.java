@@ -10,9 +10,7 @@ import dev.slipway.topology.Bounds;
 import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.InvalidTopologyException;
 import dev.slipway.topology.Wrap;
-import java.util.Map;
 import java.util.TreeMap;
-import tools.jackson.databind.JsonNode;
 
 /** The chips of {@code chips.json}, and what follows from it: every catalogued slice. */
 public final class ChipCatalogue {
@@ -82,25 +80,26 @@ public final class ChipCatalogue {
     }
 
     private static ChipCatalogue load() {
-        JsonNode root = ChipTable.root();
+        JsonFields root = JsonFields.of(ChipTable.root(), "catalogue");
         ImmutableMap.Builder<String, Entry> entries = ImmutableMap.builder();
-        for (JsonNode node : root.get("chips").values()) {
-            Entry entry = entry(node);
+        for (Object chip : (Iterable<?>) root.get("chips")) {
+            Entry entry = entry(chip);
             entries.put(entry.chip().name(), entry);
         }
         ImmutableMap.Builder<String, String> machines = ImmutableMap.builder();
-        for (Map.Entry<String, JsonNode> machine : root.get("machines").properties()) {
-            if (!machine.getKey().equals("about")) {
-                machines.put(machine.getKey(), machine.getValue().stringValue());
+        JsonFields named = root.object("machines");
+        for (Object machine : named.object().keySet()) {
+            if (!machine.equals("about")) {
+                machines.put((String) machine, named.text((String) machine));
             }
         }
         return new ChipCatalogue(entries.buildOrThrow(), machines.buildOrThrow());
     }
 
-    private static Entry entry(JsonNode node) {
-        ChipSpec chip = TopologyJson.readChip(node);
-        JsonNode platform = node.path(chip.platform().id());
-        JsonFields fields = new JsonFields(platform, chip.name());
+    private static Entry entry(Object document) {
+        ChipSpec chip = TopologyJson.readChip(document);
+        JsonFields fields =
+                JsonFields.of(document, chip.name()).object(chip.platform().id());
         ImmutableList<String> aliases = ImmutableList.copyOf(fields.texts("aliases"));
         if (!(chip.accelerator() instanceof Accelerator.Tpu tpu)) {
             return new Entry(chip, aliases, ImmutableSortedMap.of(), ImmutableList.of(), false);

@@ -4,50 +4,43 @@ package dev.slipway.topology.internal;
 import dev.slipway.topology.InvalidTopologyException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
 
-/** Reads the fields of one JSON object, and says in one line what is wrong with a field that is. */
-public record JsonFields(JsonNode node, String what) {
-    /** @throws InvalidTopologyException if the node is not an object */
-    public JsonFields {
-        if (!node.isObject()) {
-            throw new InvalidTopologyException(what + " should be a JSON object");
+/** Reads the fields of one JSON object, as maps, lists and boxes, and says in one line what is wrong with a field that is. */
+public record JsonFields(Map<?, ?> object, String what) {
+    /** The fields of a value; throws if it is not an object. */
+    public static JsonFields of(@Nullable Object value, String what) {
+        if (value instanceof Map<?, ?> object) {
+            return new JsonFields(object, what);
         }
+        throw new InvalidTopologyException(what + " should be a JSON object");
     }
 
     public boolean has(String name) {
-        return node.hasNonNull(name);
+        return object.get(name) != null;
     }
 
-    public JsonNode get(String name) {
-        JsonNode value = node.get(name);
-        if (value == null || value.isNull()) {
+    public Object get(String name) {
+        Object value = object.get(name);
+        if (value == null) {
             throw new InvalidTopologyException(what + " has no field \"" + name + "\"");
         }
         return value;
     }
 
     public JsonFields object(String name) {
-        return new JsonFields(get(name), what + "." + name);
+        return of(get(name), what + "." + name);
     }
 
     public String text(String name) {
-        JsonNode value = get(name);
-        if (!value.isString()) {
-            throw wrong(name, value, "a string");
-        }
-        return value.stringValue();
+        return value(name, String.class, "a string");
     }
 
     public int integer(String name) {
-        JsonNode value = get(name);
-        if (!value.isIntegralNumber() || !value.canConvertToInt()) {
-            throw wrong(name, value, "a whole number");
-        }
-        return value.intValue();
+        return value(name, Integer.class, "a whole number");
     }
 
     public int integer(String name, int absent) {
@@ -58,57 +51,26 @@ public record JsonFields(JsonNode node, String what) {
         if (!has(name)) {
             return absent;
         }
-        JsonNode value = get(name);
-        if (!value.isIntegralNumber() || !value.canConvertToLong()) {
-            throw wrong(name, value, "a whole number");
-        }
-        return value.longValue();
+        return get(name) instanceof Long number ? number : integer(name);
     }
 
     public double number(String name, double absent) {
         if (!has(name)) {
             return absent;
         }
-        JsonNode value = get(name);
-        if (!value.isNumber()) {
-            throw wrong(name, value, "a number");
-        }
-        return value.doubleValue();
+        return value(name, Number.class, "a number").doubleValue();
     }
 
     public List<String> texts(String name) {
-        List<String> out = new ArrayList<>();
-        if (has(name)) {
-            for (JsonNode value : array(name, -1)) {
-                if (!value.isString()) {
-                    throw wrong(name, value, "a list of strings");
-                }
-                out.add(value.stringValue());
-            }
-        }
-        return out;
+        return has(name) ? list(name, -1, String.class, "a list of strings") : List.of();
     }
 
     public List<Integer> integers(String name, int count) {
-        List<Integer> out = new ArrayList<>();
-        for (JsonNode value : array(name, count)) {
-            if (!value.isIntegralNumber() || !value.canConvertToInt()) {
-                throw wrong(name, value, "whole numbers");
-            }
-            out.add(value.intValue());
-        }
-        return out;
+        return list(name, count, Integer.class, "whole numbers");
     }
 
     public List<Boolean> booleans(String name, int count) {
-        List<Boolean> out = new ArrayList<>();
-        for (JsonNode value : array(name, count)) {
-            if (!value.isBoolean()) {
-                throw wrong(name, value, "true or false");
-            }
-            out.add(value.booleanValue());
-        }
-        return out;
+        return list(name, count, Boolean.class, "true or false");
     }
 
     /**
@@ -117,7 +79,7 @@ public record JsonFields(JsonNode node, String what) {
      * @throws InvalidTopologyException if there is a field that is not among these
      */
     public void allowOnly(Set<String> names) {
-        for (String name : node.propertyNames()) {
+        for (Object name : object.keySet()) {
             if (!names.contains(name)) {
                 throw new InvalidTopologyException(
                         what + " has an unknown field \"" + name + "\": known are " + new TreeSet<>(names));
@@ -125,15 +87,30 @@ public record JsonFields(JsonNode node, String what) {
         }
     }
 
-    private Iterable<JsonNode> array(String name, int count) {
-        JsonNode value = get(name);
-        if (!value.isArray() || (count >= 0 && value.size() != count)) {
-            throw wrong(name, value, count < 0 ? "a list" : "a list of " + count);
+    private <T> T value(String name, Class<T> type, String expected) {
+        Object value = get(name);
+        if (!type.isInstance(value)) {
+            throw wrong(name, value, expected);
         }
-        return value.values();
+        return type.cast(value);
+    }
+
+    private <T> List<T> list(String name, int count, Class<T> type, String expected) {
+        if (!(get(name) instanceof List<?> values) || (count >= 0 && values.size() != count)) {
+            throw wrong(name, get(name), count < 0 ? "a list" : "a list of " + count);
+        }
+        List<T> out = new ArrayList<>();
+        for (Object value : values) {
+            if (!type.isInstance(value)) {
+                throw wrong(name, value, expected);
+            }
+            out.add(type.cast(value));
+        }
+        return out;
     }
 
     private InvalidTopologyException wrong(String name, @Nullable Object value, String expected) {
-        return new InvalidTopologyException(what + "." + name + " is " + value + ": " + expected + " was expected");
+        return new InvalidTopologyException(
+                what + "." + name + " is " + TopologyJson.text(value) + ": " + expected + " was expected");
     }
 }

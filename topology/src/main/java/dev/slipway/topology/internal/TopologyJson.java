@@ -10,8 +10,8 @@ import dev.slipway.topology.Topology;
 import dev.slipway.topology.Wrap;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -21,7 +21,7 @@ import tools.jackson.databind.node.ObjectNode;
 public final class TopologyJson {
     private static final Set<String> TOPOLOGY_FIELDS = Set.of("name", "chip", "slices", "slice", "host", "wrap");
 
-    /** Made when there is a text to read or write: the catalogue's chips come as a tree, at every start. */
+    /** Made when there is a text to read or write: the catalogue, which every start reads, is in Java by then. */
     private static final class Text {
         static final JsonMapper MAPPER = new JsonMapper();
     }
@@ -34,18 +34,17 @@ public final class TopologyJson {
      * @throws InvalidTopologyException if the text is no JSON, or describes no possible machine
      */
     public static Topology read(String json) {
-        JsonNode node;
+        Object document;
         try {
-            node = Text.MAPPER.readTree(json);
+            document = Text.MAPPER.readValue(json, Object.class);
         } catch (JacksonException e) {
             throw new InvalidTopologyException("A machine's description is not JSON: " + e.getOriginalMessage());
         }
-        JsonFields fields = new JsonFields(node, "topology");
+        JsonFields fields = JsonFields.of(document, "topology");
         fields.allowOnly(TOPOLOGY_FIELDS);
-        JsonNode chipNode = fields.get("chip");
-        ChipSpec chip = chipNode.isString()
-                ? ChipCatalogue.get().entry(chipNode.stringValue()).chip()
-                : readChip(chipNode);
+        ChipSpec chip = fields.get("chip") instanceof String name
+                ? ChipCatalogue.get().entry(name).chip()
+                : readChip(fields.get("chip"));
         Bounds slice = bounds(fields.integers("slice", 3));
         Bounds host = bounds(fields.integers("host", 3));
         Wrap wrap = Wrap.NONE;
@@ -74,8 +73,13 @@ public final class TopologyJson {
         return Text.MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(root);
     }
 
-    static ChipSpec readChip(JsonNode node) {
-        JsonFields f = new JsonFields(node, "chip");
+    /** A value as JSON, for messages. */
+    static String text(@Nullable Object value) {
+        return Text.MAPPER.writeValueAsString(value);
+    }
+
+    static ChipSpec readChip(Object document) {
+        JsonFields f = JsonFields.of(document, "chip");
         String name = f.text("name");
         String kind = f.text("device_kind");
         return new ChipSpec(
