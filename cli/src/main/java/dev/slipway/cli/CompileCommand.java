@@ -165,7 +165,12 @@ final class CompileCommand implements Callable<Integer> {
                 plugins.loadAhead(machine.platform());
             }
             InferenceRunner runner = runner(opened, machine);
-            AotCompiler compiler = new AotCompiler(plugins);
+            AotCompiler compiler = new AotCompiler(platform -> {
+                // The program is lowered and printed, and XLA is about to take its time: now, and not before, this
+                // thread waits.
+                output.expect(CompiledReport.class);
+                return plugins.locate(platform);
+            });
             Map<String, CompiledReport> reports = new LinkedHashMap<>();
             for (String method : methods) {
                 AotCompiler.Lowered lowered =
@@ -180,7 +185,6 @@ final class CompileCommand implements Callable<Integer> {
                 }
                 plugins.locate(machine.platform());
                 Compiled compiled;
-                output.expect(CompiledReport.class);
                 try (Progress progress = Progress.begin(output, "compiling " + method + " for " + machine.name())) {
                     compiled = compiler.compile(lowered, compilerOptions());
                     progress.at("done");
