@@ -45,6 +45,7 @@ class DecodingTest {
     private static final int[] PROMPT = {17, 201, 33, 90, 5};
     private static final int[] OTHER = {120, 7};
     private static final Topology CPU = Topologies.resolve("cpu");
+    private static final Form FORM = InferenceRunner.formFor(CPU.chip());
     private static final int[] KEY = RandomSource.RBG.key(7);
 
     private static Model model;
@@ -65,7 +66,7 @@ class DecodingTest {
     }
 
     private static DecodeSession session(DecodeOptions options) {
-        return session(options, CPU, MeshSpec.byDefault(), Form.scanned(ElementType.F32));
+        return session(options, CPU, MeshSpec.byDefault(), FORM);
     }
 
     private static DecodeSession session(DecodeOptions options, Topology machine, MeshSpec mesh, Form form) {
@@ -421,7 +422,6 @@ class DecodingTest {
         int[][] prompts = IntStream.range(0, rows)
                 .mapToObj(i -> i % 3 == 2 ? new int[0] : i % 2 == 0 ? PROMPT : OTHER)
                 .toArray(int[][]::new);
-        Form form = Form.scanned(ElementType.F32);
 
         assertThat(sampled(
                         options,
@@ -431,29 +431,28 @@ class DecodingTest {
                                 mesh.values().stream()
                                         .mapToInt(Integer::intValue)
                                         .toArray()),
-                        form,
+                        FORM,
                         prompts))
-                .isEqualTo(sampled(options, CPU, MeshSpec.byDefault(), form, prompts));
+                .isEqualTo(sampled(options, CPU, MeshSpec.byDefault(), FORM, prompts));
     }
 
     @Test
     void promptsReadInPassesAndLayersWrittenOutGiveTheSameTokens() {
         DecodeOptions options = DecodeOptions.greedy(LENGTH);
-        Form form = Form.scanned(ElementType.F32);
-        int[] whole = sampled(options, CPU, MeshSpec.byDefault(), form, PROMPT, OTHER);
+        int[] whole = sampled(options, CPU, MeshSpec.byDefault(), FORM, PROMPT, OTHER);
 
-        assertThat(sampled(options.with(o -> o.prefillChunk(2)), CPU, MeshSpec.byDefault(), form, PROMPT, OTHER))
+        assertThat(sampled(options.with(o -> o.prefillChunk(2)), CPU, MeshSpec.byDefault(), FORM, PROMPT, OTHER))
                 .isEqualTo(whole);
         assertThat(sampled(
                         options.with(o -> o.prefillChunk(4)),
                         CPU,
                         MeshSpec.byDefault(),
-                        form.withLayers(Form.Layers.UNROLLED),
+                        FORM.withLayers(Form.Layers.UNROLLED),
                         PROMPT,
                         OTHER))
                 .isEqualTo(whole);
         // Of eight columns four and one at a time; where a mesh cuts the rows, eight and two.
-        for (Form passes : List.of(form.withTokensPerPass(5), form.withTokensPerPass(2))) {
+        for (Form passes : List.of(FORM.withTokensPerPass(5), FORM.withTokensPerPass(2))) {
             assertThat(sampled(options, CPU, MeshSpec.byDefault(), passes, PROMPT, OTHER))
                     .isEqualTo(whole);
             assertThat(sampled(
@@ -470,16 +469,17 @@ class DecodingTest {
     @Test
     void aCacheInAnotherOrderGivesTheSameTokensAndOneInBfloat16NearlyTheSameScores() {
         DecodeOptions options = DecodeOptions.greedy(LENGTH);
-        Form form = Form.scanned(ElementType.F32);
-        int[] headLast = sampled(options, CPU, MeshSpec.byDefault(), form, PROMPT, OTHER);
+        int[] tokens = sampled(options, CPU, MeshSpec.byDefault(), FORM, PROMPT, OTHER);
         for (Form.Layers layers : Form.Layers.values()) {
-            Form timeLast = form.withLayers(layers).withCacheOrder(Form.CacheOrder.TIME_LAST);
+            for (Form.CacheOrder order : Form.CacheOrder.values()) {
+                Form other = FORM.withLayers(layers).withCacheOrder(order);
 
-            assertThat(sampled(options, CPU, MeshSpec.byDefault(), timeLast, PROMPT, OTHER))
-                    .isEqualTo(headLast);
+                assertThat(sampled(options, CPU, MeshSpec.byDefault(), other, PROMPT, OTHER))
+                        .isEqualTo(tokens);
+            }
         }
         List<float[]> scores = new ArrayList<>();
-        for (Form cached : List.of(form, form.withCache(ElementType.BF16))) {
+        for (Form cached : List.of(FORM, FORM.withCache(ElementType.BF16))) {
             try (DecodeSession session =
                     session(DecodeOptions.greedy(PROMPT.length + 2), CPU, MeshSpec.byDefault(), cached)) {
                 scores.add(session.sampleDecode(new int[][] {PROMPT}, PROMPT.length, Map.of(), KEY)
@@ -493,13 +493,33 @@ class DecodingTest {
     }
 
     @Test
+    void rowsThatGrowBeyondTheFirstColumnsAndAroundTheRingScoreAsInACacheThatIsMultiplied() {
+        int length = 300;
+        int width = 250;
+        int[] prompt = IntStream.range(0, 230).map(i -> 3 + i * 37 % 250).toArray();
+        List<float[]> scores = new ArrayList<>();
+        List<int[]> tokens = new ArrayList<>();
+        for (Form form :
+                List.of(FORM.withCacheOrder(Form.CacheOrder.HEAD_LAST), FORM, FORM.withLayers(Form.Layers.UNROLLED))) {
+            try (DecodeSession session = session(DecodeOptions.greedy(length), CPU, MeshSpec.byDefault(), form)) {
+                Map<String, HostArray> results =
+                        session.sampleDecode(new int[][] {prompt, OTHER}, width, Map.of(), KEY);
+                tokens.add(results.get("sequences").ints());
+                scores.add(results.get("token_scores").floats());
+            }
+        }
+
+        assertThat(Arrays.stream(tokens.getFirst()).skip(length).limit(length)).doesNotContain(-1);
+        for (int i = 1; i < tokens.size(); i++) {
+            assertThat(tokens.get(i)).isEqualTo(tokens.getFirst());
+            assertThat(scores.get(i)).containsExactly(scores.getFirst(), within(1e-4f));
+        }
+    }
+
+    @Test
     void differentDecodesOfAPromptDrawDifferentFirstTokens() {
-        int[] sequences = sampled(
-                DecodeOptions.greedy(LENGTH).withNumDecodes(16),
-                CPU,
-                MeshSpec.byDefault(),
-                Form.scanned(ElementType.F32),
-                PROMPT);
+        int[] sequences =
+                sampled(DecodeOptions.greedy(LENGTH).withNumDecodes(16), CPU, MeshSpec.byDefault(), FORM, PROMPT);
 
         assertThat(IntStream.range(0, 16)
                         .map(n -> sequences[n * LENGTH + PROMPT.length])

@@ -10,7 +10,6 @@ import dev.slipway.aot.PluginLocator;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.RandomSource;
-import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topologies;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,7 +36,8 @@ class TinyFamiliesTest {
     void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers) throws Exception {
         Path folder = Path.of(Slipway.class.getResource("golden/tiny/" + family).toURI());
         try (Model model = Model.open(folder.toString(), new PluginsOnDemand(new Output()))) {
-            Form form = Form.scanned(ElementType.F32).withLayers(layers);
+            Form form =
+                    InferenceRunner.formFor(Topologies.resolve("cpu").chip()).withLayers(layers);
             InferenceRunner runner =
                     InferenceRunner.of(model.config(), DecodeOptions.greedy(64)).withForm(form);
             JsonNode cases = Slipway.golden("tiny/" + family + "/expected.json").get("cases");

@@ -54,7 +54,12 @@ public record Form(
         /** {@code [..., columns, head_dim]}: a step writes one run of memory. */
         HEAD_LAST,
         /** {@code [..., head_dim, columns]}, as AXLearn has it: nothing is padded where heads are narrower than a vector. */
-        TIME_LAST
+        TIME_LAST,
+        /**
+         * Keys {@code [..., head_dim, columns]}, values {@code [..., columns, head_dim]}, columns filled up to a multiple of 32: in
+         * this order XLA:CPU can sum over either without copying it first, and a step's attention is written so.
+         */
+        KEYS_TIME_LAST
     }
 
     /** When a scanned decode step writes the cache that is its argument. */

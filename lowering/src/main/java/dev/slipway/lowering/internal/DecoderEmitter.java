@@ -59,17 +59,46 @@ final class DecoderEmitter {
         }
     }
 
+    /** Keys and values that a layer attends to. */
+    sealed interface Seen {}
+
     /**
-     * Keys and values that a layer attends to, and what becomes of its own.
+     * Keys and values by themselves.
      *
      * @param keys {@code [batch, kv_heads, columns, head_dim]}
      * @param values {@code [batch, kv_heads, columns, head_dim]}
      */
-    record KeysValues(Value keys, Value values) {}
+    record KeysValues(Value keys, Value values) implements Seen {}
+
+    /**
+     * Keys and values where they lie in the cache, for one position that attends to them by {@link ColumnSums}.
+     *
+     * @param allKeys {@code [batch, kv_heads, head_dim, columns]}, or stacked with the layers in front
+     * @param allValues {@code [batch, kv_heads, columns, head_dim]}, or stacked with the layers in front
+     * @param layer which of the stacked layers, {@code i32[]}; null where they are not stacked
+     * @param extent which of the extents to attend to, {@code i32[]}
+     */
+    record InCache(Value allKeys, Value allValues, @Nullable Value layer, Value extent) implements Seen {
+        /** Rows of the keys, and their first columns: {@code f32[batch, kv_heads, rows, columns]}. */
+        Value keys(Ops o, long from, long rows, long columns) {
+            return o.convert(o.window(allKeys, layer, new long[] {0, 0, from, 0}, rows, columns), ElementType.F32);
+        }
+
+        /** Values of some columns: {@code f32[batch, kv_heads, columns, head_dim]}. */
+        Value values(Ops o, long from, long columns) {
+            return o.convert(
+                    o.window(allValues, layer, new long[] {0, 0, from, 0}, columns, headDim(o)), ElementType.F32);
+        }
+
+        /** Numbers of a head. */
+        long headDim(Ops o) {
+            return o.size(allValues, o.rank(allValues) - 1);
+        }
+    }
 
     /** Takes a layer's fresh keys and values {@code [batch, kv_heads, length, head_dim]}, gives those to attend to. */
     @FunctionalInterface
-    interface Cache extends Function<KeysValues, KeysValues> {}
+    interface Cache extends Function<KeysValues, Seen> {}
 
     /**
      * Where the queries and the columns stand.
@@ -200,22 +229,39 @@ final class DecoderEmitter {
         q = o.multiply(q, attention.scale());
         q = o.b().reshape(q, batch, length, attention.kvHeads(), attention.group(), attention.headDim());
         q = o.transpose(q, 0, 2, 3, 1, 4);
-        KeysValues seen = cache.apply(new KeysValues(o.transpose(k, 0, 2, 1, 3), o.transpose(v, 0, 2, 1, 3)));
-        Value scores = scores(o, q, o.convert(seen.keys(), form.compute()));
-        if (attention.scoreCap() != 0) {
-            scores = o.cap(scores, attention.scoreCap());
-        }
-        long[] shape = o.shape(scores);
-        scores = o.b().select(o.broadcast(view.visible(), shape, 0, 3, 4), scores, o.splat(HIDDEN_SCORE, scores));
+        Value mixed = switch (cache.apply(new KeysValues(o.transpose(k, 0, 2, 1, 3), o.transpose(v, 0, 2, 1, 3)))) {
+            case KeysValues seen -> attend(o, q, seen, view.visible());
+            case InCache seen ->
+                ColumnSums.attend(
+                        o,
+                        o.b().reshape(q, batch, attention.kvHeads(), attention.group(), attention.headDim()),
+                        seen,
+                        view.visible(),
+                        (c, scores, visible) ->
+                                mask(c, scores, c.b().reshape(visible, batch, c.size(visible, 2)), 0, 3));
+        };
+        mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
+        return multiply(o, weights, o.convert(mixed, form.compute()), "o").getFirst();
+    }
+
+    /** Values weighted by the softmax of scores, as products of matrices: {@code [batch, length, kv_heads, group, head_dim]}. */
+    private Value attend(Ops o, Value q, KeysValues seen, Value visible) {
+        Value scores = mask(o, scores(o, q, o.convert(seen.keys(), form.compute())), visible, 0, 3, 4);
         Value mixed = o.batchDot(
                 o.convert(o.softmax(scores), form.compute()),
                 o.convert(seen.values(), form.compute()),
                 4,
                 2,
                 form.compute());
-        mixed = o.transpose(mixed, 0, 3, 1, 2, 4);
-        mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
-        return multiply(o, weights, mixed, "o").getFirst();
+        return o.transpose(mixed, 0, 3, 1, 2, 4);
+    }
+
+    /** Caps scores, and takes those out of sight whose columns are: {@code dimensions} are those of {@code visible}. */
+    private Value mask(Ops o, Value scores, Value visible, long... dimensions) {
+        Value capped = config.attention().scoreCap() == 0
+                ? scores
+                : o.cap(scores, config.attention().scoreCap());
+        return o.b().select(o.broadcast(visible, o.shape(capped), dimensions), capped, o.splat(HIDDEN_SCORE, capped));
     }
 
     /** Queries and keys {@code [batch, kv_heads, columns, head_dim]} to {@code f32[batch, kv_heads, group, length, columns]}. */

@@ -101,7 +101,7 @@ final class Decoding {
 
         List<Value> empty = new ArrayList<>();
         for (int i = 0; i < layers.cacheTensors(); i++) {
-            empty.add(shardCache.apply(o.zeros(form.cache(), layers.cacheShape(batch, options.maxLength()))));
+            empty.add(shardCache.apply(o.zeros(form.cache(), layers.cacheShape(i, batch, options.maxLength()))));
         }
         LayerStack.State state = passes
                 ? inPasses(o, ids, positions, first, empty)
@@ -127,7 +127,7 @@ final class Decoding {
                             .formatted(width, chunk));
         }
         long[] ring = {batch, options.maxLength()};
-        Value held = o.b().subtract(o.iota(ElementType.I32, 1, ring), o.broadcast(first, ring, 0));
+        Value held = inCache(o, o.b().subtract(o.iota(ElementType.I32, 1, ring), o.broadcast(first, ring, 0)));
         Value zero = o.scalar(ElementType.I32, 0);
         Value columns = o.int32(chunk);
         Value begun = o.b().multiply(o.b().divide(o.b().reduceMin(first, 0), columns), columns);
@@ -223,11 +223,19 @@ final class Decoding {
         // one's.
         Value back =
                 o.modulo(o.b().subtract(o.broadcast(pass.column(), ring), o.iota(ElementType.I32, 1, ring)), columns);
-        Value held = o.b().subtract(o.broadcast(positions, ring, 0), back);
+        Value held = inCache(o, o.b().subtract(o.broadcast(positions, ring, 0), back));
 
         Value x = emitter.embed(o, weights, ids, queries);
         LayerStack.State state = layers.run(o, pass, new Positions(queries, held), new LayerStack.State(x, cache));
         return new LayerStack.State(o.b().reshape(state.x(), rows, config.width()), state.cache());
+    }
+
+    /** Positions of the ring's columns and of those behind it, which hold nothing. */
+    private Value inCache(Ops o, Value held) {
+        long behind = layers.cacheColumns(options.maxLength()) - options.maxLength();
+        return behind == 0
+                ? held
+                : o.b().pad(held, o.int32(-1), new long[] {0, 0}, new long[] {0, behind}, new long[] {0, 0});
     }
 
     /** The column that is written {@code step} steps after a prefix {@code width} wide, {@code i32[]}. */

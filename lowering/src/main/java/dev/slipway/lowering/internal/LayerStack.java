@@ -6,6 +6,7 @@ import dev.slipway.lowering.DecoderConfig.Layer;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.internal.DecoderEmitter.Angles;
+import dev.slipway.lowering.internal.DecoderEmitter.InCache;
 import dev.slipway.lowering.internal.DecoderEmitter.KeysValues;
 import dev.slipway.lowering.internal.DecoderEmitter.LayerView;
 import dev.slipway.lowering.internal.DecoderEmitter.Positions;
@@ -18,16 +19,21 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs all layers over an activation and the KV cache, scanned or unrolled as the {@link Form} says.
  *
  * <p>The cache is a list of tensors: scanned, all keys {@code [layers, rows, kv_heads, columns, head_dim]} and all
- * values; unrolled, keys and values {@code [rows, kv_heads, columns, head_dim]} of each layer in turn; the last two
- * dimensions stand the other way round where the form says so. Either way a step writes one column of each tensor in place.
+ * values; unrolled, keys and values {@code [rows, kv_heads, columns, head_dim]} of each layer in turn, so that keys are at the
+ * even places; the last two dimensions stand the other way round where the form says so. Either way a step writes one column of
+ * each tensor in place.
  */
 final class LayerStack {
+    private static final int KEYS = 0;
+    private static final int VALUES = 1;
+
     private final DecoderConfig config;
     private final Form form;
     private final DecoderEmitter emitter;
@@ -71,12 +77,17 @@ final class LayerStack {
         return form.layers() == Form.Layers.SCANNED ? 2 : 2 * config.depth();
     }
 
-    /** Shape of each tensor of the cache. */
-    long[] cacheShape(long rows, long columns) {
+    /** How many columns the cache has for rows that may grow so long: those behind them hold nothing. */
+    long cacheColumns(long length) {
+        return form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST ? ColumnSums.columns(length) : length;
+    }
+
+    /** Shape of a tensor of the cache, for rows that may grow so long. */
+    long[] cacheShape(int tensor, long rows, long length) {
         DecoderConfig.Attention attention = config.attention();
-        boolean timeLast = form.cacheOrder() == Form.CacheOrder.TIME_LAST;
-        long beforeLast = timeLast ? attention.headDim() : columns;
-        long last = timeLast ? columns : attention.headDim();
+        long columns = cacheColumns(length);
+        long beforeLast = timeLast(tensor) ? attention.headDim() : columns;
+        long last = timeLast(tensor) ? columns : attention.headDim();
         return form.layers() == Form.Layers.SCANNED
                 ? new long[] {config.depth(), rows, attention.kvHeads(), beforeLast, last}
                 : new long[] {rows, attention.kvHeads(), beforeLast, last};
@@ -87,9 +98,17 @@ final class LayerStack {
         return form.layers() == Form.Layers.SCANNED ? 1 : 0;
     }
 
-    /** Which dimension of the cache's tensors is the columns. */
-    int cacheColumnDimension() {
-        return cacheRowDimension() + (form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 3 : 2);
+    /** Which dimension of a tensor of the cache is the columns. */
+    int cacheColumnDimension(int tensor) {
+        return cacheRowDimension() + (timeLast(tensor) ? 3 : 2);
+    }
+
+    private boolean timeLast(int tensor) {
+        return switch (form.cacheOrder()) {
+            case HEAD_LAST -> false;
+            case TIME_LAST -> true;
+            case KEYS_TIME_LAST -> tensor % 2 == KEYS;
+        };
     }
 
     /**
@@ -101,34 +120,40 @@ final class LayerStack {
         if (form.layers() == Form.Layers.UNROLLED) {
             return cache;
         }
-        List<Value> zeroes = columns(o, cache, 1);
-        return List.of(
-                put(o, cache.get(0), zeroes.get(0), null, column), put(o, cache.get(1), zeroes.get(1), null, column));
+        return putAll(o, cache, columns(o, cache, 1), column);
     }
 
     /** Zeroes for some columns of all layers. */
     private List<Value> columns(Ops o, List<Value> cache, long count) {
-        return cache.stream()
-                .map(tensor -> {
-                    long[] shape = o.shape(tensor);
-                    shape[cacheColumnDimension()] = count;
+        return IntStream.range(0, cache.size())
+                .mapToObj(tensor -> {
+                    long[] shape = o.shape(cache.get(tensor));
+                    shape[cacheColumnDimension(tensor)] = count;
                     return o.zeros(form.cache(), shape);
                 })
+                .toList();
+    }
+
+    /** Writes columns of all layers, from {@code column} on. */
+    private List<Value> putAll(Ops o, List<Value> cache, List<Value> columns, Value column) {
+        return IntStream.range(0, cache.size())
+                .mapToObj(tensor -> put(o, tensor, cache.get(tensor), columns.get(tensor), null, column))
                 .toList();
     }
 
     /**
      * Writes columns from {@code column} on.
      *
+     * @param tensor which of the cache's
      * @param layer of which one; null for all that the tensor has
      */
-    private Value put(Ops o, Value tensor, Value columns, @Nullable Value layer, Value column) {
-        List<Value> starts = new ArrayList<>(Collections.nCopies(o.rank(tensor), o.scalar(ElementType.I32, 0)));
+    private Value put(Ops o, int tensor, Value all, Value columns, @Nullable Value layer, Value column) {
+        List<Value> starts = new ArrayList<>(Collections.nCopies(o.rank(all), o.scalar(ElementType.I32, 0)));
         if (layer != null) {
             starts.set(0, layer);
         }
-        starts.set(o.rank(tensor) - (form.cacheOrder() == Form.CacheOrder.TIME_LAST ? 1 : 2), column);
-        return o.b().dynamicUpdateSlice(tensor, columns, starts);
+        starts.set(o.rank(all) - (timeLast(tensor) ? 1 : 2), column);
+        return o.b().dynamicUpdateSlice(all, columns, starts);
     }
 
     /** Runs the layers. */
@@ -138,14 +163,26 @@ final class LayerStack {
                 : unroll(o, pass, positions, state);
     }
 
+    private @Nullable Value extent(Ops o, Pass pass, Positions positions, State state) {
+        return pass instanceof Pass.Step && ColumnSums.suit(form, o.size(state.x(), 1))
+                ? ColumnSums.extent(o, positions.columns())
+                : null;
+    }
+
     private State unroll(Ops o, Pass pass, Positions positions, State state) {
         Map<Layer, LayerView> views = new HashMap<>();
         Value x = state.x();
+        @Nullable Value extent = extent(o, pass, positions, state);
         List<Value> cache = new ArrayList<>();
         for (int i = 0; i < config.depth(); i++) {
             String prefix = "layers/" + i + "/";
             Slot slot = new Slot(
-                    o, pass, null, state.cache().get(2 * i), state.cache().get(2 * i + 1));
+                    o,
+                    pass,
+                    extent,
+                    null,
+                    state.cache().get(2 * i),
+                    state.cache().get(2 * i + 1));
             LayerView view = views.computeIfAbsent(config.layers().get(i), layer -> view(o, layer, positions));
             x = emitter.layer(o, name -> weights.get(prefix + name), view, slot, x);
             cache.add(slot.keys);
@@ -161,6 +198,7 @@ final class LayerStack {
         @Nullable Value going = pass instanceof Pass.Step step ? step.going() : null;
         Value depth = going == null ? all : o.b().select(going, all, o.scalar(ElementType.I32, 0));
         boolean reads = pass instanceof Pass.Step step && step.reads();
+        @Nullable Value extent = extent(o, pass, positions, state);
         List<Value> cache = state.cache();
         List<Value> written = reads ? columns(o, cache, o.size(state.x(), 1)) : cache;
         List<Value> carried = o.loop(
@@ -169,11 +207,17 @@ final class LayerStack {
                 (c, it) -> {
                     Value index = it.get(0);
                     LayerView view = alike != null ? alike : indexedView(c, index, positions);
-                    Slot slot = new Slot(c, reads ? new Pass.Prefill() : pass, index, it.get(2), it.get(3));
+                    Slot slot = new Slot(c, reads ? new Pass.Prefill() : pass, extent, index, it.get(2), it.get(3));
                     DecoderEmitter.Cache seen = reads
                             ? fresh -> {
                                 slot.write(fresh);
-                                return new Slot(c, pass, null, c.at(cache.get(0), index), c.at(cache.get(1), index))
+                                return new Slot(
+                                                c,
+                                                pass,
+                                                extent,
+                                                null,
+                                                c.at(cache.get(0), index),
+                                                c.at(cache.get(1), index))
                                         .apply(fresh);
                             }
                             : slot;
@@ -182,11 +226,7 @@ final class LayerStack {
                 });
         State after = new State(carried.get(1), carried.subList(2, 4));
         return pass instanceof Pass.Step step && step.reads()
-                ? new State(
-                        after.x(),
-                        List.of(
-                                put(o, cache.get(0), after.cache().get(0), null, step.column()),
-                                put(o, cache.get(1), after.cache().get(1), null, step.column())))
+                ? new State(after.x(), putAll(o, cache, after.cache(), step.column()))
                 : after;
     }
 
@@ -256,14 +296,19 @@ final class LayerStack {
     private final class Slot implements DecoderEmitter.Cache {
         private final Ops o;
         private final Pass pass;
+        private final @Nullable Value extent;
         private final @Nullable Value layer;
         private Value keys;
         private Value values;
 
-        /** @param layer index into stacked tensors; null where the tensors are this layer's alone */
-        Slot(Ops o, Pass pass, @Nullable Value layer, Value keys, Value values) {
+        /**
+         * @param extent which of the extents of {@link ColumnSums} holds what a step sees; null where it does not attend by them
+         * @param layer index into stacked tensors; null where the tensors are this layer's alone
+         */
+        Slot(Ops o, Pass pass, @Nullable Value extent, @Nullable Value layer, Value keys, Value values) {
             this.o = o;
             this.pass = pass;
+            this.extent = extent;
             this.layer = layer;
             this.keys = keys;
             this.values = values;
@@ -271,28 +316,31 @@ final class LayerStack {
 
         void write(KeysValues fresh) {
             Value column = pass instanceof Pass.Step step ? step.column() : o.scalar(ElementType.I32, 0);
-            keys = write(keys, o.convert(fresh.keys(), form.cache()), column);
-            values = write(values, o.convert(fresh.values(), form.cache()), column);
+            keys = write(KEYS, keys, o.convert(fresh.keys(), form.cache()), column);
+            values = write(VALUES, values, o.convert(fresh.values(), form.cache()), column);
         }
 
         @Override
-        public KeysValues apply(KeysValues fresh) {
+        public DecoderEmitter.Seen apply(KeysValues fresh) {
             write(fresh);
             return switch (pass) {
                 case Pass.Prefill _ -> fresh;
-                case Pass.Step _ -> new KeysValues(read(keys), read(values));
+                case Pass.Step _ ->
+                    extent != null
+                            ? new InCache(keys, values, layer, extent)
+                            : new KeysValues(read(KEYS, keys), read(VALUES, values));
             };
         }
 
-        private Value write(Value tensor, Value fresh, Value column) {
-            Value ordered = turned(fresh);
+        private Value write(int tensor, Value all, Value fresh, Value column) {
+            Value ordered = turned(tensor, fresh);
             long[] shape = o.shape(ordered);
             Value columns = layer == null ? ordered : o.b().reshape(ordered, 1, shape[0], shape[1], shape[2], shape[3]);
-            return put(o, tensor, columns, layer, column);
+            return put(o, tensor, all, columns, layer, column);
         }
 
-        private Value read(Value tensor) {
-            return turned(layer == null ? tensor : layerOf(tensor, layer));
+        private Value read(int tensor, Value all) {
+            return turned(tensor, layer == null ? all : layerOf(all, layer));
         }
 
         /**
@@ -310,8 +358,8 @@ final class LayerStack {
         }
 
         /** From the emitter's order to the cache's, or back. */
-        private Value turned(Value x) {
-            return form.cacheOrder() == Form.CacheOrder.TIME_LAST ? o.transpose(x, 0, 1, 3, 2) : x;
+        private Value turned(int tensor, Value x) {
+            return timeLast(tensor) ? o.transpose(x, 0, 1, 3, 2) : x;
         }
     }
 }

@@ -299,15 +299,15 @@ public final class Lowerer {
         stateTypes(1).forEach((name, type) -> bare.argument(ROW + STATE + name, type));
         LayerStack layers = layers();
         for (int i = 0; i < layers.cacheTensors(); i++) {
-            bare.argument(ROW + CACHE + i, cacheType(1));
+            bare.argument(ROW + CACHE + i, cacheType(i, 1));
         }
         stateTypes(batch).forEach((name, type) -> {
             bare.argument(STATE + name, type, rows, true);
             bare.result(STATE + name, type, rows);
         });
         for (int i = 0; i < layers.cacheTensors(); i++) {
-            bare.argument(CACHE + i, cacheType(batch), cacheSpec(batch), true);
-            bare.result(CACHE + i, cacheType(batch), cacheSpec(batch));
+            bare.argument(CACHE + i, cacheType(i, batch), cacheSpec(i, batch), true);
+            bare.result(CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
         return bare.build("insert", (o, _, inputs) -> {
             Value slot = inputs.get("slot");
@@ -319,7 +319,8 @@ public final class Lowerer {
             Value shift = o.plus(inputs.get(COLUMN), -width);
             int row = layers.cacheRowDimension();
             for (int i = 0; i < layers.cacheTensors(); i++) {
-                Value rolled = roll(o, inputs.get(ROW + CACHE + i), layers.cacheColumnDimension(), shift);
+                Value rolled = roll(
+                        o, inputs.get(ROW + CACHE + i), layers.cacheColumnDimension(i), options.maxLength(), shift);
                 results.add(replace(o, inputs.get(CACHE + i), rolled, slot, row));
             }
             return results;
@@ -336,16 +337,19 @@ public final class Lowerer {
         return o.b().dynamicUpdateSlice(all, one, starts);
     }
 
-    /** Moves everything {@code shift} places on along a dimension, what falls off its end to its beginning. */
-    private static Value roll(Ops o, Value x, int dimension, Value shift) {
-        long size = o.size(x, dimension);
+    /** Moves what a dimension begins with {@code shift} places on, what falls off its end to its beginning. */
+    private static Value roll(Ops o, Value all, int dimension, long size, Value shift) {
+        Value x = o.sliceAxis(all, dimension, 0, size);
         Value from = o.b().remainder(o.b().negate(o.plus(shift, -size)), o.int32(size));
         Value zero = o.scalar(ElementType.I32, 0);
         List<Value> starts = new ArrayList<>();
         for (int i = 0; i < o.rank(x); i++) {
             starts.add(i == dimension ? from : zero);
         }
-        return o.b().dynamicSlice(o.b().concatenate(dimension, x, x), starts, o.shape(x));
+        Value rolled = o.b().dynamicSlice(o.b().concatenate(dimension, x, x), starts, o.shape(x));
+        return size == o.size(all, dimension)
+                ? rolled
+                : o.b().concatenate(dimension, rolled, o.sliceAxis(all, dimension, size, o.size(all, dimension)));
     }
 
     /** The program {@code score}. */
@@ -472,24 +476,24 @@ public final class Lowerer {
     private void stateArguments(String prefix, long count, boolean donated) {
         stateTypes(count).forEach((name, type) -> program.argument(prefix + STATE + name, type, rows, donated));
         for (int i = 0; i < layers().cacheTensors(); i++) {
-            program.argument(prefix + CACHE + i, cacheType(count), cacheSpec(count), donated);
+            program.argument(prefix + CACHE + i, cacheType(i, count), cacheSpec(i, count), donated);
         }
     }
 
     private void stateResults() {
         stateTypes(batch).forEach((name, type) -> program.result(STATE + name, type, rows));
         for (int i = 0; i < layers().cacheTensors(); i++) {
-            program.result(CACHE + i, cacheType(batch), cacheSpec(batch));
+            program.result(CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
     }
 
-    private TensorType cacheType(long count) {
-        return TensorType.of(form.cache(), layers().cacheShape(count, options.maxLength()));
+    private TensorType cacheType(int tensor, long count) {
+        return TensorType.of(form.cache(), layers().cacheShape(tensor, count, options.maxLength()));
     }
 
-    private PartitionSpec cacheSpec(long count) {
+    private PartitionSpec cacheSpec(int tensor, long count) {
         LayerStack layers = layers();
-        return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(count, options.maxLength()));
+        return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(tensor, count, options.maxLength()));
     }
 
     private LayerStack layers() {
@@ -498,7 +502,8 @@ public final class Lowerer {
     }
 
     private Decoding decoding(Ops o, ModelWeights weights, long count) {
-        PartitionSpec spec = cacheSpec(count);
+        // Rows and heads are what is cut, and at the same places in all tensors.
+        PartitionSpec spec = cacheSpec(0, count);
         Exchange exchange = program.exchange(count == batch ? rows : program.batchSpec("batch", 0, count));
         return new Decoding(
                 config,

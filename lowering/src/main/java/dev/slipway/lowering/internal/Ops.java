@@ -11,6 +11,7 @@ import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 
 /** The vocabulary in which decoders are written: StableHLO's operations, with the shapes that go without saying left out. */
 record Ops(OpBuilder b) {
@@ -159,6 +160,32 @@ record Ops(OpBuilder b) {
         sizes[0] = 1;
         long[] rest = LongStream.range(1, shape.length).map(i -> shape[(int) i]).toArray();
         return b.reshape(b.dynamicSlice(x, starts, sizes), rest);
+    }
+
+    /**
+     * A window of the last two dimensions of {@code x [a, b, c, d]}, or of one layer of {@code x [layers, a, b, c, d]}, in one
+     * slice.
+     *
+     * @param layer {@code i32[]}, null where there are no layers
+     * @param from where it begins
+     */
+    Value window(Value x, @Nullable Value layer, long[] from, long rows, long columns) {
+        long[] sizes = {size(x, rank(x) - 4), size(x, rank(x) - 3), rows, columns};
+        if (layer == null) {
+            long[] limits = LongStream.range(0, 4)
+                    .map(i -> from[(int) i] + sizes[(int) i])
+                    .toArray();
+            return b.slice(x, from, limits);
+        }
+        List<Value> starts = new ArrayList<>(List.of(layer));
+        LongStream.of(from).mapToObj(at -> int32(at)).forEach(starts::add);
+        return b.reshape(
+                b.dynamicSlice(
+                        x,
+                        starts,
+                        LongStream.concat(LongStream.of(1), LongStream.of(sizes))
+                                .toArray()),
+                sizes);
     }
 
     /** Cuts columns off a matrix, or adds zeros, until it has {@code columns}. */
@@ -329,6 +356,25 @@ record Ops(OpBuilder b) {
     }
 
     // Control.
+
+    /** Builds a value with what is known outside. */
+    @FunctionalInterface
+    interface Branch {
+        Value build(Ops o);
+    }
+
+    /** What one of some branches gives, the one that {@code i32[]} says. */
+    Value choose(Value index, List<Branch> branches) {
+        if (branches.size() == 1) {
+            return branches.getFirst().build(this);
+        }
+        return b.caseOf(
+                        index,
+                        branches.stream()
+                                .map(each -> (OpBuilder.Body) (c, _) -> List.of(each.build(new Ops(c))))
+                                .toList())
+                .getFirst();
+    }
 
     /** A {@code while} loop. */
     List<Value> loop(List<Value> start, Step<Value> condition, Step<List<Value>> body) {

@@ -50,11 +50,17 @@ public final class Reference {
                 false);
     }
 
-    /** AXLearn's parameters are layers in one array, whatever form is asked for. */
+    /**
+     * AXLearn's parameters are layers in one array, whatever form is asked for; and its scores are compared to the last bit, so
+     * that attention is what it is there, products of matrices.
+     */
     private static Form form(Form form, ParameterLayout layout) {
+        Form exact = form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST
+                ? form.withCacheOrder(Form.CacheOrder.HEAD_LAST)
+                : form;
         return switch (layout) {
-            case AXLEARN -> form.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR);
-            case SLIPWAY -> form;
+            case AXLEARN -> exact.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR);
+            case SLIPWAY -> exact;
         };
     }
 
@@ -85,7 +91,7 @@ public final class Reference {
                 DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(read));
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), weights);
         PartitionSpec cache =
-                program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(batch, options.maxLength()));
+                program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(0, batch, options.maxLength()));
         return new Decoding(
                 config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), Exchange.NONE, width);
     }
