@@ -31,8 +31,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -192,9 +192,20 @@ class AxlearnProgramsTest {
         return path + " " + kept;
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"sd-runner-03", "sd-runner-08", "sd-runner-15"})
-    void aRunWithTheReferencesOwnParametersGivesItsTokensAndScores(String id) throws IOException {
+    @ParameterizedTest(name = "{0} on fsdp={1}, model={2}, {3} tokens a pass")
+    @CsvSource({
+        "sd-runner-03, 1, 1, 0",
+        "sd-runner-08, 1, 1, 0",
+        "sd-runner-15, 1, 1, 0",
+        // Rows and matrices cut alike, and prompts read in several passes.
+        "sd-runner-03, 4, 2, 0",
+        "sd-runner-03, 4, 1, 12",
+        "sd-runner-08, 2, 4, 20",
+        // Two rows that eight devices cannot share.
+        "sd-runner-15, 8, 1, 6"
+    })
+    void aRunWithTheReferencesOwnParametersGivesItsTokensAndScores(String id, int fsdp, int model, int tokensPerPass)
+            throws IOException {
         JsonNode one = read("cases.json").get("cases").values().stream()
                 .filter(c -> c.get("id").stringValue().equals(id))
                 .findFirst()
@@ -215,8 +226,10 @@ class AxlearnProgramsTest {
 
         try (DecodeSession session = DecodeSession.open(
                         PluginLocator.ofUser(),
-                        runner(config(parent("tiny-llama-cpu"))),
-                        Topologies.resolve("cpu", 1),
+                        runner(config(parent("tiny-llama-cpu")))
+                                .withForm(Form.scanned(ElementType.F32).withTokensPerPass(tokensPerPass))
+                                .withMesh(List.of("fsdp", "model"), MeshShape.of(fsdp, model)),
+                        Topologies.resolve("cpu-" + fsdp * model),
                         (path, target, _) -> {
                             JsonNode offsets = index.get(path).get("data_offsets");
                             int from = 8 + header + offsets.get(0).intValue();

@@ -2,6 +2,8 @@
 package dev.slipway.lowering.internal;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import com.google.common.primitives.Longs;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.FeedForward;
@@ -9,12 +11,16 @@ import dev.slipway.lowering.DecoderConfig.Norm;
 import dev.slipway.lowering.DecoderConfig.NormPlacement;
 import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
 import dev.slipway.lowering.LoweringException;
+import dev.slipway.lowering.Parameters;
+import dev.slipway.mesh.PartitionSpec;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The parameter tree of AXLearn's fuji models, and the weights that the emitter wants as views of it. Views are taken
@@ -35,6 +41,21 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
     private static final String GATE = LAYER + "feed_forward/linear1_0/weight";
     private static final String UP = LAYER + "feed_forward/linear1_1/weight";
     private static final String DOWN = LAYER + "feed_forward/linear2/weight";
+
+    /** Matrices of a layer that are stored each by itself, and which of their dimensions are {@link Parameters}' own in turn. */
+    private static final ImmutableMap<String, Place> MATRICES = ImmutableMap.of(
+            "o/weight", new Place(OUT, List.of(0, 1, 2)),
+            "gate/weight", new Place(GATE, List.of(1, 0)),
+            "up/weight", new Place(UP, List.of(1, 0)),
+            "down/weight", new Place(DOWN, List.of(1, 0)));
+
+    /**
+     * Where a layer's matrix is.
+     *
+     * @param path to the stacked parameter
+     * @param order behind the dimension of layers, which dimension stands first, second, ...
+     */
+    private record Place(String path, List<Integer> order) {}
 
     /** A parameter's shape, and for each dimension the mesh axes that it is cut along. */
     record Stored(List<Long> shape, List<List<String>> axes) {}
@@ -93,6 +114,21 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
         return ImmutableMap.copyOf(tree);
     }
 
+    /**
+     * How the matrices of a layer lie, by Slipway's names. That of queries, keys and values is not among them: moving their
+     * activations, too, fills the on-chip memory of a v4 with the vocabulary's matrix (docs/performance.md).
+     *
+     * @param partition of a parameter by its path
+     */
+    static ImmutableMap<String, PartitionSpec> matrices(Function<String, PartitionSpec> partition) {
+        return ImmutableMap.copyOf(Maps.transformValues(MATRICES, place -> {
+            PartitionSpec stacked = partition.apply(place.path());
+            return new PartitionSpec(place.order().stream()
+                    .map(dimension -> stacked.axes(dimension + 1))
+                    .toList());
+        }));
+    }
+
     private static void require(boolean met, DecoderConfig config, String what) {
         if (!met) {
             throw new LoweringException(
@@ -136,11 +172,13 @@ record AxlearnParameters(DecoderConfig config, Values values) implements ModelWe
             return switch (name) {
                 case "attention_norm/scale" -> at(ATTENTION_NORM);
                 case "feed_forward_norm/scale" -> at(FEED_FORWARD_NORM);
-                case "o/weight" -> at(OUT);
-                case "gate/weight" -> o.transpose(at(GATE), 1, 0);
-                case "up/weight" -> o.transpose(at(UP), 1, 0);
-                case "down/weight" -> o.transpose(at(DOWN), 1, 0);
-                default -> throw new IllegalStateException(name + " is no weight of a layer");
+                default -> {
+                    @Nullable Place place = MATRICES.get(name);
+                    if (place == null) {
+                        throw new IllegalStateException(name + " is no weight of a layer");
+                    }
+                    yield o.transpose(at(place.path()), Longs.toArray(place.order()));
+                }
             };
         }
 

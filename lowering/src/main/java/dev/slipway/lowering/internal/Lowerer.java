@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Puts the steps of {@link Decoding} and {@link Sampler} together to programs. One lowerer lowers one program. */
@@ -512,25 +511,7 @@ public final class Lowerer {
                 weights,
                 tensor -> Modules.constrain(o, tensor, spec),
                 exchange,
-                columnsPerPass(count / program.parts(exchange.apart())));
-    }
-
-    /** Of the prompts: as asked for, or the fewest that divide the prefix and give a matrix the tokens of a pass. */
-    private long columnsPerPass(long rowsOfMatrix) {
-        if (options.prefillChunk() > 0) {
-            return options.prefillChunk();
-        }
-        if (form.tokensPerPass() == 0) {
-            return width;
-        }
-        long columns = LongStream.rangeClosed(1, width)
-                .filter(count -> width % count == 0 && count * rowsOfMatrix >= form.tokensPerPass())
-                .findFirst()
-                .orElse(width);
-        if (columns < width) {
-            program.note("prompts are read " + columns + " of " + width + " columns at a time");
-        }
-        return columns;
+                options.prefillChunk() > 0 ? options.prefillChunk() : program.columnsPerPass(exchange, count, width));
     }
 
     /** A sampler with the controls of a program, each row's repeated for its decodes. */

@@ -9,6 +9,7 @@ import dev.slipway.stablehlo.OpBuilder;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -146,7 +147,7 @@ record Ops(OpBuilder b) {
     }
 
     Value transpose(Value x, long... permutation) {
-        return b.transpose(x, permutation);
+        return Arrays.equals(permutation, range(permutation.length)) ? x : b.transpose(x, permutation);
     }
 
     /** Entry {@code index} of the first dimension, which goes. */

@@ -3,6 +3,7 @@ package dev.slipway.lowering.internal;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import dev.slipway.lowering.Blocks;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
 public final class Program {
@@ -86,8 +88,26 @@ public final class Program {
         return parts(rules.batch());
     }
 
-    /** How many parts mesh axes cut a dimension into. */
-    long parts(List<String> cut) {
+    /**
+     * How many columns of prompts are read in one pass: the fewest that divide the prefix and give each matrix the tokens
+     * that the form asks for.
+     */
+    long columnsPerPass(Exchange exchange, long rows, long width) {
+        if (form.tokensPerPass() == 0) {
+            return width;
+        }
+        long meeting = rows / parts(exchange.apart());
+        long columns = LongStream.rangeClosed(1, width)
+                .filter(count -> width % count == 0 && count * meeting >= form.tokensPerPass())
+                .findFirst()
+                .orElse(width);
+        if (columns < width) {
+            note("prompts are read " + columns + " of " + width + " columns at a time");
+        }
+        return columns;
+    }
+
+    private long parts(List<String> cut) {
         return cut.stream().mapToLong(axis -> axes.getOrDefault(axis, 1)).reduce(1, (a, b) -> a * b);
     }
 
@@ -179,9 +199,30 @@ public final class Program {
         return new PartitionSpec(ShardingRules.assign(what, shape, wished, axes, notes));
     }
 
-    /** How rows meet matrices that are cut along the same mesh axes. */
+    /** How rows meet matrices that are cut along the batch's mesh axes. */
     Exchange exchange(PartitionSpec rows) {
-        ImmutableList<String> batch = ImmutableList.copyOf(rows.axes(0));
+        Map<String, PartitionSpec> matrices = switch (layout) {
+            case SLIPWAY -> matrices();
+            case AXLEARN -> AxlearnParameters.matrices(this::partition);
+        };
+        return new Exchange(
+                ImmutableList.copyOf(rows.axes(0)), ImmutableMap.copyOf(Maps.filterValues(matrices, this::sharesAxes)));
+    }
+
+    private boolean sharesAxes(PartitionSpec cut) {
+        return cut.dimensions().stream().anyMatch(axes -> !Collections.disjoint(axes, rules.batch()));
+    }
+
+    private PartitionSpec partition(String parameter) {
+        return arguments.stream()
+                .filter(spec -> spec.path().equals(PARAMS + parameter))
+                .findFirst()
+                .orElseThrow()
+                .partition();
+    }
+
+    /** How matrices lie, by name as a layer has it; without the dimension of layers. */
+    private Map<String, PartitionSpec> matrices() {
         boolean scanned = form.layers() == Form.Layers.SCANNED;
         String layers = scanned ? "layers/" : "layers/0/";
         Map<String, PartitionSpec> matrices = new LinkedHashMap<>();
@@ -189,13 +230,13 @@ public final class Program {
             String path = spec.path().substring(PARAMS.length());
             boolean layer = path.startsWith(layers);
             List<List<String>> cut = spec.partition().dimensions();
-            if (cut.stream().anyMatch(axes -> !Collections.disjoint(axes, batch))) {
-                matrices.put(
-                        layer ? path.substring(layers.length()) : path,
-                        new PartitionSpec(layer && scanned ? cut.subList(1, cut.size()) : cut));
-            }
+            matrices.put(
+                    layer ? path.substring(layers.length()) : path,
+                    layer && scanned && !cut.isEmpty()
+                            ? new PartitionSpec(cut.subList(1, cut.size()))
+                            : spec.partition());
         }
-        return new Exchange(batch, ImmutableMap.copyOf(matrices));
+        return matrices;
     }
 
     /** Sharding of a tensor whose dimension {@code at} is the batch and whose others are whole. */

@@ -92,8 +92,15 @@ public final class Reference {
         LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(0, batch, options.maxLength()));
+        Exchange exchange = program.exchange(rows);
         return new Decoding(
-                config, form, options, weights, tensor -> Modules.constrain(o, tensor, cache), Exchange.NONE, width);
+                config,
+                form,
+                options,
+                weights,
+                tensor -> Modules.constrain(o, tensor, cache),
+                exchange,
+                program.columnsPerPass(exchange, batch, width));
     }
 
     /** Reads the prompts, cut over the mesh however the prefix came. */
