@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * continuation together are no longer than the ring.
  */
 final class Decoding {
+    /** In how many parts the tokens of a pass are looked up. */
+    private static final long LOOKUPS = 4;
+
     private final DecoderConfig config;
     private final DecodeOptions options;
     private final DecoderEmitter emitter;
@@ -145,8 +148,7 @@ final class Decoding {
                             c,
                             new LayerStack.Pass.Step(column, null, false),
                             new Positions(somePositions, held),
-                            new LayerStack.State(
-                                    emitter.embed(c, weights, someIds, somePositions), it.subList(2, it.size())));
+                            new LayerStack.State(embedInParts(c, someIds, somePositions), it.subList(2, it.size())));
                     List<Value> carried = new ArrayList<>();
                     carried.add(c.plus(column, chunk));
                     carried.add(state.x());
@@ -154,6 +156,37 @@ final class Decoding {
                     return carried;
                 });
         return new LayerStack.State(end.get(1), end.subList(2, end.size()));
+    }
+
+    /**
+     * Looks the tokens of a pass {@code i32[batch, columns]} up, some columns at a time: libtpu unrolls a lookup over its
+     * tokens, which for a whole pass is a tenth of a program's code.
+     */
+    private Value embedInParts(Ops o, Value ids, Value positions) {
+        long batch = o.size(ids, 0);
+        long columns = o.size(ids, 1);
+        long part = columns % LOOKUPS == 0 ? columns / LOOKUPS : columns;
+        if (part == columns) {
+            return emitter.embed(o, weights, ids, positions);
+        }
+        Value zero = o.int32(0);
+        Value empty = o.zeros(form.compute(), batch, columns, config.width());
+        return o.loop(
+                        List.of(zero, empty),
+                        (c, it) -> c.compare(it.get(0), c.int32(columns), ComparisonDirection.LT),
+                        (c, it) -> {
+                            List<Value> at = List.of(zero, it.get(0));
+                            long[] sizes = {batch, part};
+                            Value some = emitter.embed(
+                                    c,
+                                    weights,
+                                    c.b().dynamicSlice(ids, at, sizes),
+                                    c.b().dynamicSlice(positions, at, sizes));
+                            return List.of(
+                                    c.plus(it.get(0), part),
+                                    c.b().dynamicUpdateSlice(it.get(1), some, List.of(zero, it.get(0), zero)));
+                        })
+                .get(1);
     }
 
     /** Activations {@code [batch, width]} of the last column that was read. */
