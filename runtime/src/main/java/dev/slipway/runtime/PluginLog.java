@@ -49,7 +49,7 @@ public final class PluginLog implements AutoCloseable {
     /** Captures to a temporary file, which is deleted when this is closed or the JVM ends in good order. */
     public static PluginLog capture() {
         try (Arena arena = Arena.ofConfined()) {
-            // C's own, since Java's begins by loading its source of random numbers.
+            // C's own, which fills the six places in; Java's begins by loading its source of random numbers.
             MemorySegment name = arena.allocateFrom(System.getProperty("java.io.tmpdir") + "/slipway-plugins-XXXXXX");
             int log = (int) Native.call(MKSTEMP, name.address());
             Path file = Path.of(name.getString(0));
@@ -73,12 +73,12 @@ public final class PluginLog implements AutoCloseable {
             if (log < 0) {
                 throw new IOException("cannot write the plugins' log " + file);
             }
-            int saved = (int) Native.call(DUP, STDERR, 0, 0);
+            int saved = (int) Native.call(DUP, STDERR);
             if (saved < 0) {
                 throw new IOException("cannot redirect standard error to " + file);
             }
             check(Native.call(DUP2, log, STDERR, 0));
-            check(Native.call(CLOSE, log, 0, 0));
+            check(Native.call(CLOSE, log));
             PluginLog captured = new PluginLog(file, temporary, saved, System.err);
             System.setErr(new PrintStream(new Descriptor(saved), true, System.err.charset()));
             return captured;
@@ -107,7 +107,7 @@ public final class PluginLog implements AutoCloseable {
         System.err.flush();
         try {
             check(Native.call(DUP2, saved, STDERR, 0));
-            check(Native.call(CLOSE, saved, 0, 0));
+            check(Native.call(CLOSE, saved));
             if (temporary) {
                 Files.deleteIfExists(file);
             }

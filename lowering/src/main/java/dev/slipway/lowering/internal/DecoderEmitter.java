@@ -71,7 +71,7 @@ final class DecoderEmitter {
     record KeysValues(Value keys, Value values) implements Seen {}
 
     /**
-     * Keys and values where they lie in the cache, for one position that attends to them by {@link ColumnSums}.
+     * Keys and values in float32 where they lie in the cache, for one position that attends to them by {@link ColumnSums}.
      *
      * @param allKeys {@code [batch, kv_heads, head_dim, columns]}, or stacked with the layers in front
      * @param allValues {@code [batch, kv_heads, columns, head_dim]}, or stacked with the layers in front
@@ -81,13 +81,12 @@ final class DecoderEmitter {
     record InCache(Value allKeys, Value allValues, @Nullable Value layer, Value extent) implements Seen {
         /** Rows of the keys, and their first columns: {@code f32[batch, kv_heads, rows, columns]}. */
         Value keys(Ops o, long from, long rows, long columns) {
-            return o.convert(o.window(allKeys, layer, new long[] {0, 0, from, 0}, rows, columns), ElementType.F32);
+            return o.window(allKeys, layer, new long[] {0, 0, from, 0}, rows, columns);
         }
 
         /** Values of some columns: {@code f32[batch, kv_heads, columns, head_dim]}. */
         Value values(Ops o, long from, long columns) {
-            return o.convert(
-                    o.window(allValues, layer, new long[] {0, 0, from, 0}, columns, headDim(o)), ElementType.F32);
+            return o.window(allValues, layer, new long[] {0, 0, from, 0}, columns, headDim(o));
         }
 
         /** Numbers of a head. */
