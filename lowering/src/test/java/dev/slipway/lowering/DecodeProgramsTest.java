@@ -136,6 +136,17 @@ class DecodeProgramsTest {
     }
 
     @Test
+    void whatReadsNoPromptsInPassesDoesNotSpeakOfThem() {
+        Form form = Form.scanned(ElementType.BF16).withTokensPerPass(216);
+        DecodePrograms programs = programs(smolLm2(30), form, mesh(1, 16));
+
+        assertThat(programs.lower("prefill", BATCH).notes()).anyMatch(note -> note.startsWith("prompts are read"));
+        for (String method : List.of("decode_step", "insert", "score")) {
+            assertThat(programs.lower(method, BATCH).notes()).noneMatch(note -> note.startsWith("prompts are read"));
+        }
+    }
+
+    @Test
     void aPartitionOfTheCallersThatDoesNotDivideIsRefused() {
         InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
                 "prefix",

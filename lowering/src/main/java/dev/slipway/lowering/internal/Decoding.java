@@ -11,6 +11,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -34,12 +35,12 @@ final class Decoding {
     private final Form form;
     private final ModelWeights weights;
     private final UnaryOperator<Value> shardCache;
-    private final long columnsPerPass;
+    private final LongSupplier columnsPerPass;
 
     /**
      * @param shardCache pins a new cache tensor's sharding
      * @param exchange how rows meet the matrices
-     * @param columnsPerPass of the prompts
+     * @param columnsPerPass of the prompts; asked for only where they may be read in passes
      */
     Decoding(
             DecoderConfig config,
@@ -48,7 +49,7 @@ final class Decoding {
             ModelWeights weights,
             UnaryOperator<Value> shardCache,
             Exchange exchange,
-            long columnsPerPass) {
+            LongSupplier columnsPerPass) {
         this.config = config;
         this.form = form;
         this.options = options;
@@ -83,15 +84,15 @@ final class Decoding {
 
     /** Reads prompts {@code i32[batch, width]}, in one pass or several. */
     Prefilled prefill(Ops o, Value prefix) {
-        return prefill(o, prefix, columnsPerPass < o.size(prefix, 1));
+        return prefill(o, prefix, columnsPerPass.getAsLong());
     }
 
     /** Reads prompts {@code i32[batch, width]} in one pass, so that the activations of all columns are there. */
     Prefilled prefillWhole(Ops o, Value prefix) {
-        return prefill(o, prefix, false);
+        return prefill(o, prefix, o.size(prefix, 1));
     }
 
-    private Prefilled prefill(Ops o, Value prefix, boolean passes) {
+    private Prefilled prefill(Ops o, Value prefix, long columns) {
         long batch = o.size(prefix, 0);
         long width = o.size(prefix, 1);
         long[] shape = {batch, width};
@@ -106,8 +107,8 @@ final class Decoding {
         for (int i = 0; i < layers.cacheTensors(); i++) {
             empty.add(shardCache.apply(o.zeros(form.cache(), layers.cacheShape(i, batch, options.maxLength()))));
         }
-        LayerStack.State state = passes
-                ? inPasses(o, ids, positions, first, empty)
+        LayerStack.State state = columns < width
+                ? inPasses(o, columns, ids, positions, first, empty)
                 : layers.run(
                         o,
                         new LayerStack.Pass.Prefill(),
@@ -120,28 +121,27 @@ final class Decoding {
      * Reads the prompts some columns at a time, from the first column on in which some prompt has begun; gives the
      * activations of the last columns.
      */
-    private LayerStack.State inPasses(Ops o, Value ids, Value positions, Value first, List<Value> empty) {
+    private LayerStack.State inPasses(Ops o, long columns, Value ids, Value positions, Value first, List<Value> empty) {
         long batch = o.size(ids, 0);
         long width = o.size(ids, 1);
-        long chunk = columnsPerPass;
-        if (width % chunk != 0) {
+        if (width % columns != 0) {
             throw new LoweringException(
                     "a prefix %d wide cannot be read %d columns at a time; make it a multiple of that"
-                            .formatted(width, chunk));
+                            .formatted(width, columns));
         }
         long[] ring = {batch, options.maxLength()};
         Value held = inCache(o, o.b().subtract(o.iota(ElementType.I32, 1, ring), o.broadcast(first, ring, 0)));
         Value zero = o.scalar(ElementType.I32, 0);
-        Value columns = o.int32(chunk);
-        Value begun = o.b().multiply(o.b().divide(o.b().reduceMin(first, 0), columns), columns);
+        Value each = o.int32(columns);
+        Value begun = o.b().multiply(o.b().divide(o.b().reduceMin(first, 0), each), each);
         List<Value> start = new ArrayList<>();
         start.add(begun);
-        start.add(o.zeros(form.compute(), batch, chunk, config.width()));
+        start.add(o.zeros(form.compute(), batch, columns, config.width()));
         start.addAll(empty);
         List<Value> end =
                 o.loop(start, (c, it) -> c.compare(it.get(0), c.int32(width), ComparisonDirection.LT), (c, it) -> {
                     Value column = it.get(0);
-                    long[] sizes = {batch, chunk};
+                    long[] sizes = {batch, columns};
                     Value someIds = c.b().dynamicSlice(ids, List.of(zero, column), sizes);
                     Value somePositions = c.b().dynamicSlice(positions, List.of(zero, column), sizes);
                     LayerStack.State state = layers.run(
@@ -150,7 +150,7 @@ final class Decoding {
                             new Positions(somePositions, held),
                             new LayerStack.State(embedInParts(c, someIds, somePositions), it.subList(2, it.size())));
                     List<Value> carried = new ArrayList<>();
-                    carried.add(c.plus(column, chunk));
+                    carried.add(c.plus(column, columns));
                     carried.add(state.x());
                     carried.addAll(state.cache());
                     return carried;

@@ -63,7 +63,7 @@ final class LayerStack {
         record Prefill() implements Pass {}
 
         /**
-         * One position: written to a column, attended to with everything in the cache.
+         * One position, or some of a prompt: written from a column on, attended to with everything in the cache.
          *
          * @param going whether to run at all, {@code i1[]}; null if so. Unrolled layers run in any case
          * @param reads whether scanned layers only read the cache, and what they add is written behind them all: {@link

@@ -511,7 +511,9 @@ public final class Lowerer {
                 weights,
                 tensor -> Modules.constrain(o, tensor, spec),
                 exchange,
-                options.prefillChunk() > 0 ? options.prefillChunk() : program.columnsPerPass(exchange, count, width));
+                () -> options.prefillChunk() > 0
+                        ? options.prefillChunk()
+                        : program.columnsPerPass(exchange, count, width));
     }
 
     /** A sampler with the controls of a program, each row's repeated for its decodes. */

@@ -100,7 +100,7 @@ public final class Reference {
                 weights,
                 tensor -> Modules.constrain(o, tensor, cache),
                 exchange,
-                program.columnsPerPass(exchange, batch, width));
+                () -> program.columnsPerPass(exchange, batch, width));
     }
 
     /** Reads the prompts, cut over the mesh however the prefix came. */
