@@ -2,6 +2,7 @@
 package dev.slipway.lowering;
 
 import dev.slipway.stablehlo.ElementType;
+import java.util.function.Consumer;
 
 /**
  * How a program is written for a target: the same mathematics, other instructions.
@@ -88,49 +89,78 @@ public record Form(
 
     /** Unrolled, matrices output-major, everything in one element type. */
     public static Form unrolled(ElementType type) {
-        return new Form(
-                Layers.UNROLLED,
-                Matrices.OUTPUT_MAJOR,
-                type,
-                type,
-                type,
-                CacheOrder.HEAD_LAST,
-                CacheWrites.BY_LAYER,
-                0);
+        return scanned(type).withLayers(Layers.UNROLLED);
     }
 
     /** This form with its layers written in another way. */
     public Form withLayers(Layers other) {
-        return new Form(other, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
+        return with(form -> form.layers = other);
     }
 
     /** This form with its matrices lying in another way. */
     public Form withMatrices(Matrices other) {
-        return new Form(layers, other, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
+        return with(form -> form.matrices = other);
     }
 
     /** This form with weights, activations, keys and values in another element type. */
     public Form withElements(ElementType type) {
-        return new Form(layers, matrices, type, type, type, cacheOrder, cacheWrites, tokensPerPass);
+        return with(form -> {
+            form.weights = type;
+            form.compute = type;
+            form.cache = type;
+        });
     }
 
     /** This form with keys and values at rest in another element type. */
     public Form withCache(ElementType type) {
-        return new Form(layers, matrices, weights, compute, type, cacheOrder, cacheWrites, tokensPerPass);
+        return with(form -> form.cache = type);
     }
 
     /** This form with keys and values at rest in another order. */
     public Form withCacheOrder(CacheOrder other) {
-        return new Form(layers, matrices, weights, compute, cache, other, cacheWrites, tokensPerPass);
+        return with(form -> form.cacheOrder = other);
     }
 
     /** This form with a decode step's cache written at another time. */
     public Form withCacheWrites(CacheWrites other) {
-        return new Form(layers, matrices, weights, compute, cache, cacheOrder, other, tokensPerPass);
+        return with(form -> form.cacheWrites = other);
     }
 
     /** This form with prompts read in passes of at least so many tokens. */
     public Form withTokensPerPass(int tokens) {
-        return new Form(layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokens);
+        return with(form -> form.tokensPerPass = tokens);
+    }
+
+    private Form with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return draft.form();
+    }
+
+    /** A form that is still open to change. */
+    private static final class Draft {
+        private Layers layers;
+        private Matrices matrices;
+        private ElementType weights;
+        private ElementType compute;
+        private ElementType cache;
+        private CacheOrder cacheOrder;
+        private CacheWrites cacheWrites;
+        private int tokensPerPass;
+
+        Draft(Form from) {
+            this.layers = from.layers;
+            this.matrices = from.matrices;
+            this.weights = from.weights;
+            this.compute = from.compute;
+            this.cache = from.cache;
+            this.cacheOrder = from.cacheOrder;
+            this.cacheWrites = from.cacheWrites;
+            this.tokensPerPass = from.tokensPerPass;
+        }
+
+        Form form() {
+            return new Form(layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
+        }
     }
 }
