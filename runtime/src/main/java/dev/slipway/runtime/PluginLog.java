@@ -36,14 +36,13 @@ public final class PluginLog implements AutoCloseable {
 
     private final Path file;
     private final boolean temporary;
-    private final int saved;
-    private final PrintStream before;
+    private final Descriptor saved;
+    private final PrintStream before = System.err;
 
-    private PluginLog(Path file, boolean temporary, int saved, PrintStream before) {
+    private PluginLog(Path file, boolean temporary, Descriptor saved) {
         this.file = file;
         this.temporary = temporary;
         this.saved = saved;
-        this.before = before;
     }
 
     /** Captures to a temporary file, which is deleted when this is closed or the JVM ends in good order. */
@@ -69,20 +68,22 @@ public final class PluginLog implements AutoCloseable {
 
     private static PluginLog capture(int log, Path file, boolean temporary) {
         System.err.flush();
-        try {
-            if (log < 0) {
-                throw new IOException("cannot write the plugins' log " + file);
+        try (Descriptor target = Descriptor.of(log, "cannot write the plugins' log " + file)) {
+            Descriptor saved =
+                    Descriptor.of((int) Native.call(DUP, STDERR), "cannot redirect standard error to " + file);
+            try {
+                target.becomeStandardError();
+            } catch (IOException e) {
+                saved.close();
+                throw e;
             }
-            int saved = (int) Native.call(DUP, STDERR);
-            if (saved < 0) {
-                throw new IOException("cannot redirect standard error to " + file);
-            }
-            check(Native.call(DUP2, log, STDERR, 0));
-            check(Native.call(CLOSE, log));
-            PluginLog captured = new PluginLog(file, temporary, saved, System.err);
-            System.setErr(new PrintStream(new Descriptor(saved), true, System.err.charset()));
+            PluginLog captured = new PluginLog(file, temporary, saved);
+            System.setErr(new PrintStream(saved, true, System.err.charset()));
             return captured;
         } catch (IOException e) {
+            if (temporary) {
+                file.toFile().delete();
+            }
             throw new UncheckedIOException(e);
         }
     }
@@ -105,21 +106,14 @@ public final class PluginLog implements AutoCloseable {
     @Override
     public void close() {
         System.err.flush();
-        try {
-            check(Native.call(DUP2, saved, STDERR, 0));
-            check(Native.call(CLOSE, saved));
+        try (saved) {
+            saved.becomeStandardError();
+            System.setErr(before);
             if (temporary) {
                 Files.deleteIfExists(file);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-        System.setErr(before);
-    }
-
-    private static void check(long result) throws IOException {
-        if ((int) result < 0) {
-            throw new IOException("a file descriptor could not be closed or copied");
         }
     }
 
@@ -127,8 +121,22 @@ public final class PluginLog implements AutoCloseable {
     private static final class Descriptor extends OutputStream {
         private final int descriptor;
 
-        Descriptor(int descriptor) {
+        private Descriptor(int descriptor) {
             this.descriptor = descriptor;
+        }
+
+        /** What a function of C's gave; below 0 it is none. */
+        static Descriptor of(int descriptor, String failure) throws IOException {
+            if (descriptor < 0) {
+                throw new IOException(failure);
+            }
+            return new Descriptor(descriptor);
+        }
+
+        void becomeStandardError() throws IOException {
+            if ((int) Native.call(DUP2, descriptor, STDERR, 0) < 0) {
+                throw new IOException("standard error cannot be redirected");
+            }
         }
 
         @Override
@@ -150,6 +158,11 @@ public final class PluginLog implements AutoCloseable {
                     done += written;
                 }
             }
+        }
+
+        @Override
+        public void close() {
+            Native.call(CLOSE, descriptor); // which frees it whatever it answers
         }
     }
 }

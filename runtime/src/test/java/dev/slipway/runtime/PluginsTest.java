@@ -95,4 +95,10 @@ class PluginsTest {
             assertThat(log.text()).doesNotContain("PluginsTest");
         }
     }
+
+    @Test
+    void aLogThatCannotBeHadLeavesNoDescriptorOpen() throws Exception {
+        assertThat(TestJvm.run(LastDescriptorProcess.class, Map.of(), folder.toString()))
+                .containsExactly("cannot redirect standard error to " + folder.resolve("log"), "still one descriptor");
+    }
 }
