@@ -23,7 +23,10 @@ public sealed interface Tokenizer permits BpeTokenizer {
     /** The ids of a text in which special tokens are plain characters: for text of strangers. */
     ImmutableIntArray encodePlain(String text);
 
-    /** {@link #encode} with the begin-of-sequence token in front, if the model wants one and the text has none. */
+    /**
+     * {@link #encode} with the tokens around it that the model's tokenizer puts there, if the text has not got them: for
+     * most the begin-of-sequence token in front, or nothing.
+     */
     ImmutableIntArray encodePrompt(String text);
 
     /** The text of ids, special tokens included; bytes that are no UTF-8 become U+FFFD. */

@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
@@ -77,6 +78,61 @@ class TokenizerTest {
 
         assertThat(tokenizer.encodePrompt("a").get(0)).isEqualTo(1);
         assertThat(tokenizer.encodePrompt("<|start|>a")).isEqualTo(tokenizer.encode("<|start|>a"));
+    }
+
+    /** The first golden tokenizer, where {@code <|end|>} is 0 and {@code <|start|>} is 1, with a post-processor. */
+    private Tokenizer processed(String processor) {
+        ObjectNode json =
+                golden("digits then bytes").get("tokenizer").asObject().deepCopy();
+        json.set("post_processor", new JsonMapper().readTree(processor));
+        return tokenizer(json);
+    }
+
+    /** Ids by tokenizers 0.23.3. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{'type': 'RobertaProcessing', 'sep': ['<|end|>', 0], 'cls': ['<|start|>', 1],"
+                        + " 'trim_offsets': true, 'add_prefix_space': true}",
+                "{'type': 'BertProcessing', 'sep': ['<|end|>', 0], 'cls': ['<|start|>', 1]}",
+                "{'type': 'Sequence', 'processors': [{'type': 'ByteLevel'},"
+                        + " {'type': 'BertProcessing', 'sep': ['<|end|>', 0], 'cls': ['<|start|>', 1]}]}",
+                "{'type': 'TemplateProcessing', 'single': [{'SpecialToken': {'id': 'S'}}, {'Sequence': {'id': 'A'}},"
+                        + " {'SpecialToken': {'id': 'E'}}], 'special_tokens': {'S': {'ids': [1]}, 'E': {'ids': [0]}}}"
+            })
+    void aPromptHasAroundItWhatThePostProcessorAdds(String processor) {
+        Tokenizer tokenizer = processed(processor.replace('\'', '"'));
+
+        assertThat(tokenizer.encodePrompt("Hello").asList()).containsExactly(1, 41, 70, 319, 80, 0);
+        assertThat(tokenizer.encodePrompt("").asList()).containsExactly(1, 0);
+        assertThat(tokenizer.encode("Hello").asList()).containsExactly(41, 70, 319, 80);
+    }
+
+    @Test
+    void aTemplatesTokenMayBeSeveralIds() {
+        Tokenizer tokenizer = processed("""
+                {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "M"}}, {"Sequence": {"id": "A"}}],
+                 "special_tokens": {"M": {"ids": [1, 5, 6]}}}""");
+
+        assertThat(tokenizer.encodePrompt("Hello").asList()).containsExactly(1, 5, 6, 41, 70, 319, 80);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{'type': 'RobertaProcessing', 'cls': ['<s>', 1]} | post_processor.sep is null, but a token and its id",
+                "{'type': 'BertProcessing', 'cls': 1} | post_processor.cls is 1, but an array is expected",
+                "{'type': 'Other'} | a post-processor of type Other",
+                "{'type': 'TemplateProcessing', 'single': []} | a template that does not have its text once",
+                "{'type': 'Sequence', 'processors': [{'type': 'BertProcessing', 'sep': ['e', 0], 'cls': ['s', 1]},"
+                        + " {'type': 'BertProcessing', 'sep': ['e', 0], 'cls': ['s', 1]}]} | several post-processors"
+            })
+    void aPostProcessorThatCannotBeFollowedIsRefused(String processor, String part) {
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> processed(processor.replace('\'', '"')))
+                .withMessageContaining(part);
     }
 
     @ParameterizedTest

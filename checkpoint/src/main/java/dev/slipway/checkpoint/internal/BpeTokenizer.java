@@ -21,21 +21,47 @@ public final class BpeTokenizer implements Tokenizer {
     private final Vocabulary vocabulary;
     private final TextPipeline pipeline;
     private final Bpe bpe;
-    private final OptionalInt beginning;
+    private final Frame frame;
 
     /** Added tokens by their first character, longest first. */
     private final Map<Character, List<AddedToken>> added;
 
     /**
-     * A tokenizer.
+     * What a prompt has around its text.
      *
-     * @param beginning what prompts begin with
+     * @param before ids that it begins with
+     * @param after ids that it ends with
      */
-    BpeTokenizer(Vocabulary vocabulary, TextPipeline pipeline, Bpe bpe, OptionalInt beginning) {
+    record Frame(ImmutableIntArray before, ImmutableIntArray after) {
+        static final Frame NONE = new Frame(ImmutableIntArray.of(), ImmutableIntArray.of());
+
+        static Frame beginning(int id) {
+            return new Frame(ImmutableIntArray.of(id), ImmutableIntArray.of());
+        }
+
+        /** Puts around a text what it has not got itself. */
+        ImmutableIntArray around(ImmutableIntArray text) {
+            ImmutableIntArray.Builder framed = ImmutableIntArray.builder();
+            if (!text.asList()
+                    .subList(0, Math.min(before.length(), text.length()))
+                    .equals(before.asList())) {
+                framed.addAll(before);
+            }
+            framed.addAll(text);
+            if (!text.asList()
+                    .subList(Math.max(0, text.length() - after.length()), text.length())
+                    .equals(after.asList())) {
+                framed.addAll(after);
+            }
+            return framed.build();
+        }
+    }
+
+    BpeTokenizer(Vocabulary vocabulary, TextPipeline pipeline, Bpe bpe, Frame frame) {
         this.vocabulary = vocabulary;
         this.pipeline = pipeline;
         this.bpe = bpe;
-        this.beginning = beginning;
+        this.frame = frame;
         this.added = vocabulary.added().stream()
                 .sorted(Comparator.comparingInt(
                         (AddedToken token) -> -token.content().length()))
@@ -54,14 +80,7 @@ public final class BpeTokenizer implements Tokenizer {
 
     @Override
     public ImmutableIntArray encodePrompt(String text) {
-        ImmutableIntArray ids = encode(text);
-        if (beginning.isEmpty() || (!ids.isEmpty() && ids.get(0) == beginning.getAsInt())) {
-            return ids;
-        }
-        return ImmutableIntArray.builder(ids.length() + 1)
-                .add(beginning.getAsInt())
-                .addAll(ids)
-                .build();
+        return frame.around(encode(text));
     }
 
     private ImmutableIntArray encode(String text, boolean withSpecials) {

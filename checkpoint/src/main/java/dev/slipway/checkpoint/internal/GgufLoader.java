@@ -10,6 +10,7 @@ import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.checkpoint.UnsupportedModelException;
+import dev.slipway.checkpoint.internal.BpeTokenizer.Frame;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.Attention;
@@ -378,8 +379,11 @@ final class GgufLoader {
     }
 
     /** What prompts begin with, if with anything; files of some kinds leave it to the reader to know. */
-    private OptionalInt beginning(SpecialTokens specials, boolean otherwise) {
-        return gguf.flag("tokenizer.ggml.add_bos_token").orElse(otherwise) ? specials.bos() : OptionalInt.empty();
+    private Frame frame(SpecialTokens specials, boolean otherwise) {
+        boolean begins = gguf.flag("tokenizer.ggml.add_bos_token").orElse(otherwise);
+        return begins && specials.bos().isPresent()
+                ? Frame.beginning(specials.bos().getAsInt())
+                : Frame.NONE;
     }
 
     private Tokenizer tokenizer(List<String> tokens, SpecialTokens specials) {
@@ -406,7 +410,7 @@ final class GgufLoader {
                         vocabulary,
                         TextPipeline.ggufByteLevel(gguf.file(), pre),
                         Bpe.byteLevel(vocabulary, merges, TextPipeline.wholeWordsFirst(pre)),
-                        beginning(specials, TextPipeline.beginsWithBos(pre)));
+                        frame(specials, TextPipeline.beginsWithBos(pre)));
             }
             case "llama" -> {
                 List<Double> scores =
@@ -419,7 +423,7 @@ final class GgufLoader {
                                 vocabulary,
                                 scores,
                                 gguf.integer("tokenizer.ggml.unknown_token_id").orElse(-1)),
-                        beginning(specials, true));
+                        frame(specials, true));
             }
             default ->
                 throw new UnsupportedModelException(

@@ -235,17 +235,8 @@ final class HuggingFaceLoader {
     }
 
     private static List<Integer> ids(Json source, String key) {
-        if (source.get(key).filter(JsonNode::isArray).isEmpty()) {
-            return source.integer(key).stream().toList();
-        }
-        List<Integer> ids = new ArrayList<>();
-        for (JsonNode id : source.list(key)) {
-            if (!id.isIntegralNumber() || !id.canConvertToInt()) {
-                throw source.wrong(key, id, "token ids");
-            }
-            ids.add(id.intValue());
-        }
-        return ids;
+        boolean several = source.get(key).filter(JsonNode::isArray).isPresent();
+        return several ? source.integers(key) : source.integer(key).stream().toList();
     }
 
     private static Optional<Tokenizer> tokenizer(Path folder) {

@@ -96,6 +96,18 @@ record Json(Path file, String where, JsonNode node) {
         return List.copyOf(value.values());
     }
 
+    /** The integers of an array; none if absent. */
+    List<Integer> integers(String key) {
+        List<Integer> integers = new ArrayList<>();
+        for (JsonNode element : list(key)) {
+            if (!element.isInt()) {
+                throw wrong(key, element, "integers of at most 31 bits");
+            }
+            integers.add(element.intValue());
+        }
+        return integers;
+    }
+
     Optional<String> string(String key) {
         return get(key).map(value -> {
             if (!value.isString()) {

@@ -2,9 +2,11 @@
 package dev.slipway.checkpoint.internal;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.checkpoint.internal.Bpe.Unknown;
+import dev.slipway.checkpoint.internal.BpeTokenizer.Frame;
 import dev.slipway.checkpoint.internal.TextPipeline.Behaviour;
 import dev.slipway.checkpoint.internal.TextPipeline.Decoding;
 import dev.slipway.checkpoint.internal.TextPipeline.Decoding.LeadingSpace;
@@ -16,12 +18,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.function.UnaryOperator;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
+import java.util.stream.IntStream;
 import tools.jackson.databind.JsonNode;
 
 /** Reads {@code tokenizer.json}, as Hugging Face's tokenizers library writes it, for BPE models. */
@@ -71,7 +73,11 @@ final class TokenizerJson {
                 merges(model, vocabulary),
                 model.flag("ignore_merges").orElse(false),
                 unknown);
-        return new BpeTokenizer(vocabulary, pipeline, bpe, beginning());
+        return new BpeTokenizer(
+                vocabulary,
+                pipeline,
+                bpe,
+                json.child("post_processor").map(this::frame).orElse(Frame.NONE));
     }
 
     // Model
@@ -129,33 +135,6 @@ final class TokenizerJson {
             }
         }
         return merges;
-    }
-
-    /** The token that the post-processor puts before a single text. */
-    private OptionalInt beginning() {
-        Optional<Json> processor = json.child("post_processor");
-        if (processor.isEmpty()) {
-            return OptionalInt.empty();
-        }
-        List<Json> candidates = new ArrayList<>(processor.get().children("processors"));
-        candidates.add(processor.get());
-        for (Json candidate : candidates) {
-            List<Json> single = candidate.has("single") ? candidate.children("single") : List.of();
-            Optional<String> first = single.stream()
-                    .findFirst()
-                    .flatMap(item -> item.child("SpecialToken"))
-                    .map(token -> token.requiredString("id"));
-            if (first.isPresent()) {
-                return candidate
-                        .child("special_tokens")
-                        .flatMap(tokens -> tokens.child(first.get()))
-                        .map(token -> token.list("ids"))
-                        .filter(ids -> ids.size() == 1 && ids.getFirst().canConvertToInt())
-                        .map(ids -> OptionalInt.of(ids.getFirst().intValue()))
-                        .orElseGet(OptionalInt::empty);
-            }
-        }
-        return OptionalInt.empty();
     }
 
     // Before BPE
@@ -322,6 +301,64 @@ final class TokenizerJson {
             }
         }
         return new Decoding.Text(byteFallback, leading);
+    }
+
+    // Around a prompt
+
+    private Frame frame(Json processor) {
+        String type = processor.requiredString("type");
+        return switch (type) {
+            case "Sequence" -> {
+                List<Frame> frames = processor.children("processors").stream()
+                        .map(this::frame)
+                        .filter(frame -> !frame.equals(Frame.NONE))
+                        .toList();
+                if (frames.size() > 1) {
+                    throw unsupported("several post-processors that add tokens");
+                }
+                yield frames.isEmpty() ? Frame.NONE : frames.getFirst();
+            }
+            case "ByteLevel" -> Frame.NONE;
+            case "BertProcessing", "RobertaProcessing" -> new Frame(token(processor, "cls"), token(processor, "sep"));
+            case "TemplateProcessing" -> template(processor);
+            default -> throw unsupported("a post-processor of type " + type);
+        };
+    }
+
+    /** A token, written as a pair of its text and its id. */
+    private static ImmutableIntArray token(Json processor, String key) {
+        List<JsonNode> pair = processor.list(key);
+        if (pair.size() != 2 || !pair.getLast().isInt()) {
+            throw processor.wrong(key, processor.node().get(key), "a token and its id");
+        }
+        return ImmutableIntArray.of(pair.getLast().intValue());
+    }
+
+    /** What a template for a single text has on either side of it. */
+    private Frame template(Json processor) {
+        List<Json> items = processor.children("single");
+        List<Integer> texts = IntStream.range(0, items.size())
+                .filter(i -> items.get(i).has("Sequence"))
+                .boxed()
+                .toList();
+        if (texts.size() != 1) {
+            throw unsupported("a template that does not have its text once");
+        }
+        int text = texts.getFirst();
+        return new Frame(
+                tokens(processor, items.subList(0, text)), tokens(processor, items.subList(text + 1, items.size())));
+    }
+
+    private static ImmutableIntArray tokens(Json processor, List<Json> items) {
+        Json known = processor.child("special_tokens").orElseThrow(() -> processor.missing("special_tokens"));
+        ImmutableIntArray.Builder ids = ImmutableIntArray.builder();
+        for (Json item : items) {
+            String name = item.child("SpecialToken")
+                    .orElseThrow(() -> item.missing("SpecialToken"))
+                    .requiredString("id");
+            ids.addAll(known.child(name).orElseThrow(() -> known.missing(name)).integers("ids"));
+        }
+        return ids.build();
     }
 
     private UnsupportedModelException unsupported(String what) {
