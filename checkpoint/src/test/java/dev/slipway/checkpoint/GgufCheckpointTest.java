@@ -480,6 +480,39 @@ class GgufCheckpointTest {
         refused(metadata("llama").with("llama.attention.head_count", 5).bytes(), "5 heads");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "rope.scaling.original_context_length, 0, a positive integer",
+        "rope.scaling.original_context_length, -1, a positive integer",
+        "context_length, 0, a positive integer",
+        "attention.head_count, 0, a positive integer",
+        "rope.scaling.factor, 0.0, a positive number",
+        "rope.scaling.factor, -4.0, a positive number",
+        "rope.scaling.factor, NaN, a number",
+        "rope.freq_base, Infinity, a number",
+        "rope.freq_base, 0.0, a positive number"
+    })
+    void aNumberOfYarnsOrASizeThatCannotBeIsNamed(String key, String value, String expected) {
+        GgufWriter writer = metadata("llama")
+                .with("llama.rope.scaling.type", "yarn")
+                .with("llama.rope.scaling.original_context_length", 32)
+                .with("llama.rope.scaling.factor", 4f);
+        boolean size = expected.equals("a positive integer");
+
+        refused(
+                writer.with("llama." + key, size ? (Object) Integer.valueOf(value) : (Object) Float.valueOf(value))
+                        .bytes(),
+                "metadata llama.%s is %s, but %s is expected; convert it anew".formatted(key, value, expected));
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {0, -1, Float.NaN})
+    void aStoredDivisorOfFrequenciesThatCannotBeIsNamed(float divisor) {
+        GgufWriter writer = metadata("llama").tensor("rope_freqs.weight", new float[] {1, divisor}, 2);
+
+        refused(writer.bytes(), "tensor rope_freqs.weight holds " + divisor);
+    }
+
     @Test
     void anUnknownArchitectureIsRefusedWithThoseThatAreKnown() {
         assertThatExceptionOfType(UnsupportedModelException.class)

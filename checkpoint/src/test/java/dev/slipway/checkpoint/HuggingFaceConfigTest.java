@@ -21,6 +21,8 @@ import java.util.List;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -345,6 +347,36 @@ class HuggingFaceConfigTest {
                     .withMessageContaining("config.json")
                     .withMessageNotContaining("\n");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "yarn, factor, 0, a positive number",
+        "yarn, factor, -2, a positive number",
+        "yarn, factor, 1e999, a number",
+        "yarn, beta_fast, 0, a positive number",
+        "yarn, beta_slow, -1, a positive number",
+        "yarn, attention_factor, 0, a positive number",
+        "yarn, original_max_position_embeddings, 0, a positive integer",
+        "linear, factor, 0, a positive number",
+        "linear, rope_theta, 0, a positive number",
+        "linear, partial_rotary_factor, -0.5, a positive number",
+        "dynamic, factor, 0, a positive number",
+        "llama3, low_freq_factor, 0, a positive number",
+        "llama3, high_freq_factor, 0, a positive number",
+        "llama3, original_max_position_embeddings, -1, a positive integer"
+    })
+    void aNumberOfRotaryPositionsThatCannotBeIsNamed(String type, String key, String value, String expected) {
+        ObjectNode json = model("llama");
+        ObjectNode rope = (ObjectNode) json("""
+                {"rope_type": "%s", "factor": 4, "low_freq_factor": 1, "high_freq_factor": 4,
+                 "original_max_position_embeddings": 64}""".formatted(type));
+        json.set("rope_parameters", rope.set(key, json(value)));
+
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("config.json: rope_parameters.%s is ", key)
+                .withMessageEndingWith(", but %s is expected; correct it", expected);
     }
 
     @Test

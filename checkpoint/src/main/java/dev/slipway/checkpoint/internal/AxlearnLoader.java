@@ -107,20 +107,20 @@ final class AxlearnLoader {
         if (json.number("rope_fraction_of_head").orElse(1.0) != 1) {
             throw unsupported(json, "rope_fraction_of_head");
         }
-        int headDim = json.requiredInteger("head_dim");
+        int headDim = json.requiredSize("head_dim");
         DecoderConfig llama = DecoderConfig.llama(
-                json.requiredInteger("vocab_size"),
-                json.requiredInteger("model_dim"),
+                json.requiredSize("vocab_size"),
+                json.requiredSize("model_dim"),
                 Loader.depth(json.file(), json.requiredInteger("num_layers")),
-                json.requiredInteger("num_heads"),
-                json.requiredInteger("num_kv_heads"),
+                json.requiredSize("num_heads"),
+                json.requiredSize("num_kv_heads"),
                 headDim,
-                json.requiredInteger("ffn_dim"),
-                json.integer("max_sequence_length").orElse(UNLIMITED),
-                Rotary.of(json.requiredNumber("rope_theta"), headDim),
+                json.requiredSize("ffn_dim"),
+                json.size("max_sequence_length").orElse(UNLIMITED),
+                Rotary.of(json.requiredPositive("rope_theta"), headDim),
                 json.requiredNumber("norm_eps"),
                 json.flag("tied_lm_head").orElse(true));
-        return json.number("attention_scale_value")
+        return json.positive("attention_scale_value")
                 .map(scale -> llama.withAttention(llama.attention().withScale(scale)))
                 .orElse(llama);
     }

@@ -254,8 +254,34 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
         });
     }
 
+    /** An integer of which there must be one at least. */
+    Optional<Integer> size(String key) {
+        return integer(key).map(value -> {
+            if (value < 1) {
+                throw wrong(key, value, "a positive integer");
+            }
+            return value;
+        });
+    }
+
+    /** A number that is finite. */
     Optional<Double> number(String key) {
-        return get(key, Number.class, "a number").map(Number::doubleValue);
+        return get(key, Number.class, "a number").map(Number::doubleValue).map(value -> {
+            if (!Double.isFinite(value)) {
+                throw wrong(key, value, "a number");
+            }
+            return value;
+        });
+    }
+
+    /** A number that is divided by, or of which the logarithm is taken. */
+    Optional<Double> positive(String key) {
+        return number(key).map(value -> {
+            if (!(value > 0)) {
+                throw wrong(key, value, "a positive number");
+            }
+            return value;
+        });
     }
 
     <T> Optional<List<T>> list(String key, Class<T> element) {
@@ -278,6 +304,10 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
 
     int requiredInteger(String key) {
         return required(integer(key), key);
+    }
+
+    int requiredSize(String key) {
+        return required(size(key), key);
     }
 
     private <T> Optional<T> get(String key, Class<T> type, String expected) {

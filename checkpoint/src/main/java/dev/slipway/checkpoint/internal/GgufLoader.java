@@ -98,14 +98,14 @@ final class GgufLoader {
     // Configuration
 
     private DecoderConfig config() {
-        int width = gguf.requiredInteger(arch + ".embedding_length");
+        int width = gguf.requiredSize(arch + ".embedding_length");
         int depth = Loader.depth(gguf.file(), gguf.requiredInteger(arch + ".block_count"));
-        int heads = gguf.requiredInteger(arch + ".attention.head_count");
-        int kvHeads = integer(".attention.head_count_kv").orElse(heads);
-        int headDim = integer(".attention.key_length").orElse(width / Math.max(1, heads));
-        if (!integer(".attention.value_length").orElse(headDim).equals(headDim)) {
+        int heads = gguf.requiredSize(arch + ".attention.head_count");
+        int kvHeads = size(".attention.head_count_kv").orElse(heads);
+        int headDim = size(".attention.key_length").orElse(width / heads);
+        if (!size(".attention.value_length").orElse(headDim).equals(headDim)) {
             throw new UnsupportedModelException("%s has values of another size (%d) than keys (%d); they must be alike"
-                    .formatted(gguf.file(), integer(".attention.value_length").orElseThrow(), headDim));
+                    .formatted(gguf.file(), size(".attention.value_length").orElseThrow(), headDim));
         }
         boolean layerNorm = arch.equals("gpt2") || arch.equals("starcoder2");
         boolean gemma = arch.startsWith("gemma");
@@ -115,7 +115,7 @@ final class GgufLoader {
                 arch,
                 vocabulary(),
                 width,
-                gguf.requiredInteger(arch + ".context_length"),
+                gguf.requiredSize(arch + ".context_length"),
                 new Attention(
                         heads,
                         kvHeads,
@@ -145,7 +145,7 @@ final class GgufLoader {
         if (embedding != null && embedding.shape().length() == 2) {
             return Math.toIntExact(Math.min(embedding.shape().get(0), Integer.MAX_VALUE));
         }
-        return integer(".vocab_size")
+        return size(".vocab_size")
                 .orElseGet(() -> gguf.list("tokenizer.ggml.tokens", String.class)
                         .map(List::size)
                         .orElse(0));
@@ -166,14 +166,14 @@ final class GgufLoader {
     }
 
     private FeedForward feedForward() {
-        int hidden = gguf.requiredInteger(arch + ".feed_forward_length");
+        int hidden = gguf.requiredSize(arch + ".feed_forward_length");
         int experts = integer(".expert_count").orElse(0);
         if (experts > 0) {
             return new FeedForward.Experts(
-                    integer(".expert_feed_forward_length").orElse(hidden),
+                    size(".expert_feed_forward_length").orElse(hidden),
                     Activation.SILU,
                     experts,
-                    gguf.requiredInteger(arch + ".expert_used_count"),
+                    gguf.requiredSize(arch + ".expert_used_count"),
                     true);
         }
         return switch (arch) {
@@ -188,7 +188,7 @@ final class GgufLoader {
         if (arch.equals("gpt2")) {
             return DecoderConfig.repeat(Layer.full(Rotary.NONE), depth);
         }
-        double theta = number(".rope.freq_base").orElse(10_000.0);
+        double theta = positive(".rope.freq_base").orElse(10_000.0);
         int dims = integer(".rope.dimension_count").orElse(headDim);
         Layer full = Layer.full(new Rotary(theta, dims, scaling(dims)));
         int window = integer(".attention.sliding_window").orElse(0);
@@ -214,27 +214,26 @@ final class GgufLoader {
     private Scaling scaling(int dims) {
         StoredTensor divisors = gguf.tensors().get("rope_freqs.weight");
         if (divisors != null) {
-            return new Scaling.PerPair(floats(weights.get("rope_freqs.weight", dims / 2)), 1);
+            return new Scaling.PerPair(divisors(weights.get("rope_freqs.weight", dims / 2)), 1);
         }
         if (weights.has("rope_factors_short.weight")) {
             // exact up to the original context, where the short factors hold
-            double magnitude = number(".rope.scaling.attn_factor").orElse(1.0);
-            return new Scaling.PerPair(floats(weights.get("rope_factors_short.weight", dims / 2)), magnitude);
+            double magnitude = positive(".rope.scaling.attn_factor").orElse(1.0);
+            return new Scaling.PerPair(divisors(weights.get("rope_factors_short.weight", dims / 2)), magnitude);
         }
         String type = gguf.string(arch + ".rope.scaling.type").orElse("none");
-        double factor = number(".rope.scaling.factor").orElse(1.0);
         return switch (type) {
             case "none" -> new Scaling.None();
-            case "linear" -> factor == 1 ? new Scaling.None() : new Scaling.Linear(factor);
+            case "linear" -> stretch() == 1 ? new Scaling.None() : new Scaling.Linear(stretch());
             case "yarn" ->
                 RotaryScalings.yarn(
-                        number(".rope.freq_base").orElse(10_000.0),
+                        positive(".rope.freq_base").orElse(10_000.0),
                         dims,
-                        factor,
-                        gguf.requiredInteger(arch + ".rope.scaling.original_context_length"),
+                        stretch(),
+                        gguf.requiredSize(arch + ".rope.scaling.original_context_length"),
                         32,
                         1,
-                        0.1 * Math.log(factor) + 1);
+                        0.1 * Math.log(stretch()) + 1);
             default ->
                 throw new UnsupportedModelException(
                         "%s scales its rotary positions by %s; none, linear and yarn are supported"
@@ -242,7 +241,11 @@ final class GgufLoader {
         };
     }
 
-    private ImmutableList<Double> floats(StoredTensor tensor) {
+    private double stretch() {
+        return positive(".rope.scaling.factor").orElse(1.0);
+    }
+
+    private ImmutableList<Double> divisors(StoredTensor tensor) {
         if (tensor.encoding() != Encoding.F32) {
             throw new CheckpointException("%s: tensor %s is encoded as %s, F32 is expected; convert it anew"
                     .formatted(gguf.file(), tensor.name(), tensor.encoding()));
@@ -251,6 +254,10 @@ final class GgufLoader {
         View.run(tensor, 0, values.length).copy(MemorySegment.ofArray(values), 0, Dtype.F32);
         ImmutableList.Builder<Double> list = ImmutableList.builder();
         for (float value : values) {
+            if (!(value > 0) || Float.isInfinite(value)) {
+                throw new CheckpointException("%s: tensor %s holds %s, positive numbers are expected; convert it anew"
+                        .formatted(gguf.file(), tensor.name(), value));
+            }
             list.add((double) value);
         }
         return list.build();
@@ -259,6 +266,14 @@ final class GgufLoader {
     /** The shortest decimal that the stored float32 stands for: 1e-5 is written, 9.99999974737875e-6 is not meant. */
     private static double decimal(double stored) {
         return Double.parseDouble(Float.toString((float) stored));
+    }
+
+    private Optional<Integer> size(String suffix) {
+        return gguf.size(arch + suffix);
+    }
+
+    private Optional<Double> positive(String suffix) {
+        return gguf.positive(arch + suffix);
     }
 
     private Optional<Integer> integer(String suffix) {

@@ -3,7 +3,6 @@ package dev.slipway.checkpoint.internal;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
@@ -55,15 +54,15 @@ final class HuggingFaceConfig {
         this.json = json;
         this.type = type;
         boolean gpt2 = type.equals("gpt2");
-        width = json.requiredInteger(gpt2 ? "n_embd" : "hidden_size");
+        width = json.requiredSize(gpt2 ? "n_embd" : "hidden_size");
         depth = Loader.depth(json.file(), json.requiredInteger(gpt2 ? "n_layer" : "num_hidden_layers"));
-        heads = json.requiredInteger(gpt2 ? "n_head" : "num_attention_heads");
+        heads = json.requiredSize(gpt2 ? "n_head" : "num_attention_heads");
         int otherwise = switch (type) {
             case "gemma", "gemma2", "gemma3_text" -> 256;
             case "qwen3" -> 128;
-            default -> width / Math.max(1, heads);
+            default -> width / heads;
         };
-        headDim = json.integer("head_dim").orElse(otherwise);
+        headDim = json.size("head_dim").orElse(otherwise);
     }
 
     static DecoderConfig read(Json json) {
@@ -83,13 +82,13 @@ final class HuggingFaceConfig {
         double scale = json.flag("scale_attn_weights").orElse(true) ? 1 / Math.sqrt(headDim) : 1;
         return new DecoderConfig(
                 type,
-                json.requiredInteger("vocab_size"),
+                json.requiredSize("vocab_size"),
                 width,
-                json.requiredInteger("n_positions"),
+                json.requiredSize("n_positions"),
                 new Attention(heads, heads, headDim, scale, true, true, QueryKeyNorm.NONE, 0),
                 DecoderConfig.repeat(Layer.full(Rotary.NONE), depth),
                 new FeedForward.Plain(
-                        json.integer("n_inner").orElse(Math.multiplyExact(4, width)),
+                        json.size("n_inner").orElse(Math.multiplyExact(4, width)),
                         activation(json.string("activation_function").orElse("gelu_new")),
                         true),
                 new Norm(Norm.Kind.LAYER, json.number("layer_norm_epsilon").orElse(1e-5), false),
@@ -104,7 +103,7 @@ final class HuggingFaceConfig {
         boolean gemma = type.startsWith("gemma");
         return new DecoderConfig(
                 type,
-                json.requiredInteger("vocab_size"),
+                json.requiredSize("vocab_size"),
                 width,
                 maxPositions(),
                 attention(),
@@ -124,7 +123,7 @@ final class HuggingFaceConfig {
 
     /** LongRoPE's short factors hold up to the original context; what they are exact for is what is offered. */
     private int maxPositions() {
-        int positions = json.requiredInteger("max_position_embeddings");
+        int positions = json.requiredSize("max_position_embeddings");
         return isLongRope() ? Math.min(positions, originalPositions(ropeParameters("full_attention"))) : positions;
     }
 
@@ -141,12 +140,13 @@ final class HuggingFaceConfig {
             default -> QueryKeyNorm.NONE;
         };
         double divisor = switch (type) {
-            case "gemma2", "gemma3_text" -> json.number("query_pre_attn_scalar").orElse(256.0);
+            case "gemma2", "gemma3_text" ->
+                json.positive("query_pre_attn_scalar").orElse(256.0);
             default -> (double) headDim;
         };
         return new Attention(
                 heads,
-                json.integer("num_key_value_heads").orElse(heads),
+                json.size("num_key_value_heads").orElse(heads),
                 headDim,
                 1 / Math.sqrt(divisor),
                 outputBias || type.equals("qwen2"),
@@ -169,29 +169,29 @@ final class HuggingFaceConfig {
                     throw unsupported("decoder_sparse_step or mlp_only_layers", "a mix of sparse and dense layers");
                 }
                 yield new FeedForward.Experts(
-                        json.requiredInteger("moe_intermediate_size"),
+                        json.requiredSize("moe_intermediate_size"),
                         activation,
-                        json.integer("num_experts")
-                                .or(() -> json.integer("num_local_experts"))
+                        json.size("num_experts")
+                                .or(() -> json.size("num_local_experts"))
                                 .orElse(128),
-                        json.integer("num_experts_per_tok").orElse(8),
+                        json.size("num_experts_per_tok").orElse(8),
                         json.flag("norm_topk_prob").orElse(false));
             }
             case "mixtral" ->
                 new FeedForward.Experts(
-                        json.requiredInteger("intermediate_size"),
+                        json.requiredSize("intermediate_size"),
                         activation,
-                        json.integer("num_local_experts").orElse(8),
-                        json.integer("num_experts_per_tok").orElse(2),
+                        json.size("num_local_experts").orElse(8),
+                        json.size("num_experts_per_tok").orElse(2),
                         true);
             case "starcoder2" ->
                 new FeedForward.Plain(
-                        json.requiredInteger("intermediate_size"),
+                        json.requiredSize("intermediate_size"),
                         activation,
                         json.flag("use_bias").orElse(true));
             default ->
                 new FeedForward.Gated(
-                        json.requiredInteger("intermediate_size"),
+                        json.requiredSize("intermediate_size"),
                         activation,
                         type.equals("llama") && json.flag("mlp_bias").orElse(false));
         };
@@ -259,10 +259,10 @@ final class HuggingFaceConfig {
                 layer >= json.integer("max_window_layers").orElse(28);
             case "gemma2" -> layer % 2 == 0;
             case "gemma3_text" -> {
-                int pattern = json.integer("sliding_window_pattern")
-                        .or(() -> json.integer("_sliding_window_pattern"))
+                int pattern = json.size("sliding_window_pattern")
+                        .or(() -> json.size("_sliding_window_pattern"))
                         .orElse(6);
-                yield (layer + 1) % Math.max(1, pattern) != 0;
+                yield (layer + 1) % pattern != 0;
             }
             default -> true;
         };
@@ -306,15 +306,15 @@ final class HuggingFaceConfig {
     private Rotary rotary(String layerType) {
         Json rope = ropeParameters(layerType);
         boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
-        Optional<Double> outside = local ? json.number("rope_local_base_freq") : json.number("rope_theta");
+        Optional<Double> outside = local ? json.positive("rope_local_base_freq") : json.positive("rope_theta");
         double otherwise = switch (type) {
             case "gemma3_text" -> local ? 10_000 : 1_000_000;
             case "mixtral" -> 1_000_000;
             default -> 10_000;
         };
-        double theta = rope.number("rope_theta").or(() -> outside).orElse(otherwise);
-        double share = rope.number("partial_rotary_factor")
-                .or(() -> json.number("partial_rotary_factor"))
+        double theta = rope.positive("rope_theta").or(() -> outside).orElse(otherwise);
+        double share = rope.positive("partial_rotary_factor")
+                .or(() -> json.positive("partial_rotary_factor"))
                 .orElse(1.0);
         int dims = (int) (headDim * share);
         return new Rotary(theta, dims, scaling(rope, theta, dims));
@@ -335,27 +335,27 @@ final class HuggingFaceConfig {
             case "default" -> new Scaling.None();
             case "dynamic" -> {
                 // the base grows with what is beyond max_position_embeddings, and programs end there
-                rope.requiredNumber("factor");
+                rope.requiredPositive("factor");
                 yield new Scaling.None();
             }
-            case "linear" -> new Scaling.Linear(rope.requiredNumber("factor"));
+            case "linear" -> new Scaling.Linear(rope.requiredPositive("factor"));
             case "llama3" ->
                 new Scaling.Llama3(
-                        rope.requiredNumber("factor"),
-                        rope.requiredNumber("low_freq_factor"),
-                        rope.requiredNumber("high_freq_factor"),
-                        rope.requiredInteger("original_max_position_embeddings"));
+                        rope.requiredPositive("factor"),
+                        rope.requiredPositive("low_freq_factor"),
+                        rope.requiredPositive("high_freq_factor"),
+                        rope.requiredSize("original_max_position_embeddings"));
             case "longrope", "su" -> longRope(rope, dims);
             case "yarn" -> {
-                double factor = rope.requiredNumber("factor");
+                double factor = rope.requiredPositive("factor");
                 yield RotaryScalings.yarn(
                         theta,
                         dims,
                         factor,
                         originalPositions(rope),
-                        rope.number("beta_fast").orElse(32.0),
-                        rope.number("beta_slow").orElse(1.0),
-                        rope.number("attention_factor").orElse(factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1));
+                        rope.positive("beta_fast").orElse(32.0),
+                        rope.positive("beta_slow").orElse(1.0),
+                        rope.positive("attention_factor").orElse(factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1));
             }
             default ->
                 throw unsupported(
@@ -367,8 +367,8 @@ final class HuggingFaceConfig {
         ImmutableList.Builder<Double> divisors = ImmutableList.builder();
         List<JsonNode> factors = rope.list("short_factor");
         for (JsonNode factor : factors) {
-            if (!factor.isNumber()) {
-                throw rope.wrong("short_factor", factor, "numbers");
+            if (!factor.isNumber() || !(factor.doubleValue() > 0)) {
+                throw rope.wrong("short_factor", factor, "positive numbers");
             }
             divisors.add(factor.doubleValue());
         }
@@ -377,22 +377,16 @@ final class HuggingFaceConfig {
         }
         int original = originalPositions(rope);
         double factor =
-                rope.number("factor").orElse(json.requiredInteger("max_position_embeddings") / (double) original);
+                rope.positive("factor").orElse(json.requiredSize("max_position_embeddings") / (double) original);
         double magnitude = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
         return new Scaling.PerPair(
-                divisors.build(), rope.number("attention_factor").orElse(magnitude));
+                divisors.build(), rope.positive("attention_factor").orElse(magnitude));
     }
 
     private int originalPositions(Json rope) {
-        int positions = rope.integer("original_max_position_embeddings")
-                .or(() -> json.integer("original_max_position_embeddings"))
-                .orElseGet(() -> json.requiredInteger("max_position_embeddings"));
-        if (positions < 1) {
-            throw new CheckpointException(
-                    "%s: original_max_position_embeddings is %d, but a positive number is expected"
-                            .formatted(json.file(), positions));
-        }
-        return positions;
+        return rope.size("original_max_position_embeddings")
+                .or(() -> json.size("original_max_position_embeddings"))
+                .orElseGet(() -> json.requiredSize("max_position_embeddings"));
     }
 
     private UnsupportedModelException unsupported(String field, String value) {

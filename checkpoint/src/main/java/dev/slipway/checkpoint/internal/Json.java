@@ -126,12 +126,33 @@ record Json(Path file, String where, JsonNode node) {
         });
     }
 
+    /** An integer of which there must be one at least. */
+    Optional<Integer> size(String key) {
+        return integer(key).map(value -> {
+            if (value < 1) {
+                throw wrong(key, node.get(key), "a positive integer");
+            }
+            return value;
+        });
+    }
+
+    /** A number that is finite. */
     Optional<Double> number(String key) {
         return get(key).map(value -> {
-            if (!value.isNumber()) {
+            if (!value.isNumber() || !Double.isFinite(value.doubleValue())) {
                 throw wrong(key, value, "a number");
             }
             return value.doubleValue();
+        });
+    }
+
+    /** A number that is divided by, or of which the logarithm is taken. */
+    Optional<Double> positive(String key) {
+        return number(key).map(value -> {
+            if (!(value > 0)) {
+                throw wrong(key, node.get(key), "a positive number");
+            }
+            return value;
         });
     }
 
@@ -150,6 +171,14 @@ record Json(Path file, String where, JsonNode node) {
 
     int requiredInteger(String key) {
         return integer(key).orElseThrow(() -> missing(key));
+    }
+
+    int requiredSize(String key) {
+        return size(key).orElseThrow(() -> missing(key));
+    }
+
+    double requiredPositive(String key) {
+        return positive(key).orElseThrow(() -> missing(key));
     }
 
     double requiredNumber(String key) {
