@@ -107,14 +107,15 @@ public final class BeamSearchLowerer {
                             prefix, o.int32(options.padId()), new long[] {0, 0}, new long[] {0, 1}, new long[] {0, 0});
             Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
             Beams finished = new Beams(o.int32(0, sequenceShape), o.constant(ElementType.F32, NEVER, perBeam));
-            Value last = o.plus(read.lengths(), -1);
-            Value logits =
-                    o.broadcast(decoding.lastLogits(o, read), new long[] {batch, beams, config.vocabulary()}, 0, 2);
-            PrefixMerger.@Nullable State labels = merger == null ? null : merger.start(o, lastTokens(o, last));
-            Chosen first = choose(o, logits, live, merged(o, labels, live.scores()), finished, last);
+            // As in the reference, the first step feeds the prompts' last tokens once more: what follows them is then
+            // read
+            // from the cache and in its type, and choosing stands once in the program.
+            Value last = lastTokens(o, o.plus(read.lengths(), -1));
+            PrefixMerger.@Nullable State labels = merger == null ? null : merger.start(o, last);
+            Chosen beginning = new Chosen(live, finished, last, o.iota(ElementType.I32, 1, perBeam));
 
-            List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, 0)));
-            start.addAll(list(first));
+            List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, -1)));
+            start.addAll(list(beginning));
             int chosen = start.size();
             if (labels != null) {
                 start.addAll(labels.tensors());
@@ -134,7 +135,7 @@ public final class BeamSearchLowerer {
                                 .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
                                 .toList();
                         List<Value> fed = decoding.stepBehind(
-                                c, step, width, lengths, c.b().reshape(it.get(5), batch * beams), cache);
+                                c, step, width, lengths, c.b().reshape(asRead(c, it.get(5)), batch * beams), cache);
                         Beams alive = new Beams(it.get(1), it.get(2));
                         PrefixMerger.@Nullable State said = merger == null
                                 ? null
@@ -180,6 +181,11 @@ public final class BeamSearchLowerer {
         private Value lastTokens(Ops o, Value last) {
             Value tokens = o.takeAlongRows(prefix, o.b().reshape(last, batch, 1));
             return o.broadcast(o.b().reshape(tokens, batch), perBeam, 0);
+        }
+
+        /** Tokens as AXLearn's embedding reads them: the pad of an empty prompt, if negative, counts from its end. */
+        private Value asRead(Ops o, Value tokens) {
+            return options.padId() < 0 ? o.modulo(tokens, config.vocabulary()) : tokens;
         }
 
         /** 0 for the first beam, never for the others. */
