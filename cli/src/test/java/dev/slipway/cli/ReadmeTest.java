@@ -17,6 +17,8 @@ class ReadmeTest {
 
     private static final Pattern JAVA = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)\\)");
+    private static final Pattern ARTIFACT =
+            Pattern.compile("<artifactId>slipway-([a-z]+)</artifactId><version>([^<]+)</version>");
     private static final Pattern COMMAND = Pattern.compile("(?m)^\\./slipway ([a-z]+)");
 
     @TempDir
@@ -37,6 +39,17 @@ class ReadmeTest {
                 .filter(name -> !name.equals("test"))
                 .forEach(name ->
                         assertThat(Slipway.run(name, "--help").code()).as(name).isZero());
+    }
+
+    @Test
+    void itsArtifactsAreModulesOfThisVersion() throws Exception {
+        String pom = Files.readString(README.resolveSibling("pom.xml"));
+        Matcher artifact = ARTIFACT.matcher(Files.readString(README));
+
+        assertThat(artifact.results()).hasSize(2).allSatisfy(match -> {
+            assertThat(pom).contains("<version>" + match.group(2) + "</version>");
+            assertThat(README.resolveSibling(match.group(1)).resolve("pom.xml")).exists();
+        });
     }
 
     @Test
