@@ -11,10 +11,7 @@ import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -135,7 +132,10 @@ final class CompileCommand implements Callable<Integer> {
             description = "Write the executable to a file; with several methods each to FILE.METHOD.")
     private @Nullable Path out;
 
-    @Option(names = "--module", paramLabel = "FILE", description = "Write the StableHLO module to a file.")
+    @Option(
+            names = "--module",
+            paramLabel = "FILE",
+            description = "Write the StableHLO module to a file; with several methods each to FILE.METHOD.")
     private @Nullable Path moduleFile;
 
     @Option(
@@ -154,9 +154,7 @@ final class CompileCommand implements Callable<Integer> {
             atLeastOne("--prefill-chunk", prefillChunk);
         }
         for (Path file : Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
-            if (!Files.isDirectory(folder(file))) {
-                throw new NoSuchFileException(folder(file).toString()); // before minutes of work, not after
-            }
+            OutFile.refuse(file); // before minutes of work, not after
         }
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
@@ -176,7 +174,7 @@ final class CompileCommand implements Callable<Integer> {
                 AotCompiler.Lowered lowered =
                         AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
                 if (moduleFile != null) {
-                    write(
+                    OutFile.write(
                             ofMethod(moduleFile, method),
                             lowered.program().module().toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
                 }
@@ -190,7 +188,7 @@ final class CompileCommand implements Callable<Integer> {
                     progress.at("done");
                 }
                 if (out != null) {
-                    write(ofMethod(out, method), compiled.executable().toBytes());
+                    OutFile.write(ofMethod(out, method), compiled.executable().toBytes());
                 }
                 reports.put(method, CompiledReport.of(opened.name(), compiled));
             }
@@ -205,7 +203,8 @@ final class CompileCommand implements Callable<Integer> {
     }
 
     private InferenceRunner runner(Model opened, Topology machine) {
-        DecodeOptions decode = DecodeOptions.greedy(maxLength != null ? maxLength : 2 * prefix)
+        DecodeOptions decode = DecodeOptions.greedy(
+                        maxLength != null ? maxLength : (int) Math.min(2L * prefix, Integer.MAX_VALUE))
                 .withStopIds(opened.checkpoint()
                         .map(checkpoint -> checkpoint.stopIds().stream()
                                 .mapToInt(Integer::intValue)
@@ -248,24 +247,5 @@ final class CompileCommand implements Callable<Integer> {
     /** The file of one program: several programs get their names behind the file's. */
     private Path ofMethod(Path file, String method) {
         return methods.size() == 1 ? file : file.resolveSibling(file.getFileName() + "." + method);
-    }
-
-    private static Path folder(Path file) {
-        return Objects.requireNonNull(file.toAbsolutePath().getParent(), "a file stands in a folder");
-    }
-
-    /** Writes a file whole or not at all; a device or pipe as it is. */
-    static void write(Path file, byte[] bytes) throws IOException {
-        if (Files.exists(file) && !Files.isRegularFile(file)) {
-            Files.write(file, bytes);
-            return;
-        }
-        Path temporary = Files.createTempFile(folder(file), ".slipway", ".part");
-        try {
-            Files.write(temporary, bytes);
-            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(temporary);
-        }
     }
 }

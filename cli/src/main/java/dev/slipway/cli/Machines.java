@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import dev.slipway.topology.InvalidTopologyException;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
@@ -24,7 +25,12 @@ final class Machines {
         if (!target.endsWith(".json")) {
             return Topologies.resolve(target, slices.orElse(1));
         }
-        Topology machine = Topologies.fromJson(Files.readString(Path.of(target)));
+        Topology machine;
+        try {
+            machine = Topologies.fromJson(Files.readString(Path.of(target)));
+        } catch (InvalidTopologyException e) {
+            throw new InvalidTopologyException(target + ": " + e.getMessage());
+        }
         return slices.isPresent() ? machine.withSlices(slices.getAsInt()) : machine;
     }
 

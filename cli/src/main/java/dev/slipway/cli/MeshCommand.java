@@ -8,6 +8,7 @@ import dev.slipway.mesh.MeshPicture;
 import dev.slipway.mesh.MeshShape;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -79,10 +80,16 @@ final class MeshCommand implements Callable<Integer> {
         if (target == null) {
             throw misuse("Which machine? Give a TARGET such as v5e-16, or --batch FILE");
         }
+        if (!(bytes >= 1 && bytes <= Long.MAX_VALUE)) {
+            throw misuse("--bytes " + bytes + ": a size from 1 byte to 2^63 was expected");
+        }
+        if (svg != null) {
+            OutFile.refuse(svg);
+        }
         Topology topology = mesh.topology(target);
         Mesh laid = mesh.mesh(topology);
         if (svg != null) {
-            Files.writeString(svg, MeshPicture.of(laid).svg());
+            OutFile.write(svg, MeshPicture.of(laid).svg().getBytes(StandardCharsets.UTF_8));
         }
         if (output.json()) {
             output.document(describe(laid));

@@ -194,13 +194,13 @@ final class ModuleCommand implements Callable<Integer> {
             }
             if (bytecode != null && errors.isEmpty()) {
                 written = intoFolder ? bytecode.resolve(outputName(file)) : bytecode;
-                Files.write(written, target == null ? module.toBytecode() : module.toPortableArtifact(target));
+                OutFile.write(written, target == null ? module.toBytecode() : module.toPortableArtifact(target));
             }
         } catch (NoSuchFileException missing) {
             errors.add("no such file: " + missing.getFile());
         } catch (FileSystemException failure) {
             errors.add(failure.getReason() == null ? String.valueOf(failure.getMessage()) : failure.getReason());
-        } catch (IOException | IrException failure) {
+        } catch (IOException | OutFile.NotWrittenException | IrException failure) {
             errors.add(String.valueOf(failure.getMessage()));
         }
         return new Result(

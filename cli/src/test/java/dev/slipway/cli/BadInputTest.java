@@ -118,6 +118,57 @@ class BadInputTest {
     }
 
     @Test
+    void aFileThatCannotBeWrittenIsNamedWithTheRemedy() {
+        refused(
+                1,
+                "cannot write " + folder + ": it is a folder; name a file in it",
+                "compile",
+                "--lower-only",
+                "--module=" + folder);
+        refused(1, "its name is empty", "compile", "--lower-only", "--module=");
+        Path missing = folder.resolve("missing");
+        refused(1, "there is no folder " + missing, "mesh", "v5e-16", "--svg=" + missing.resolve("x.svg"));
+    }
+
+    @Test
+    void aFullDiskIsSaid() {
+        refused(1, "cannot write /dev/full", "mesh", "v5e-16", "--svg=/dev/full");
+    }
+
+    @Test
+    void aWrittenFileIsReadableAsOthersAreAndNothingStandsBesideIt() throws Exception {
+        Path plain = Files.createFile(folder.resolve("plain"));
+        Path svg = folder.resolve("mesh.svg");
+
+        assertThat(Slipway.run("mesh", "v5e-16", "--svg=" + svg).code()).isZero();
+
+        assertThat(Files.getPosixFilePermissions(svg)).isEqualTo(Files.getPosixFilePermissions(plain));
+        try (var files = Files.list(folder)) {
+            assertThat(files).containsExactlyInAnyOrder(plain, svg);
+        }
+    }
+
+    @Test
+    void aSizeOfNothingIsBadUsage() {
+        refused(2, "--bytes -1.0", "mesh", "v5e-16", "--bytes=-1");
+        refused(2, "--bytes NaN", "mesh", "v5e-16", "--bytes=NaN");
+    }
+
+    @Test
+    void aPrefixOfNoColumnsOrOfTooManyIsRefused() {
+        String module = "--module=" + folder.resolve("m");
+        refused(1, "a prefix -1 wide", "compile", "--target=v4-8", "--lower-only", module, "--method=prefill:-1");
+        refused(1, "max length 2147483647", "compile", "--target=v4-8", "--lower-only", module, "--prefix=2147483647");
+    }
+
+    @Test
+    void aMachinesDescriptionThatIsNoneIsNamed() throws Exception {
+        Path file = Files.writeString(folder.resolve("mine.json"), "{\"a\": 1}");
+
+        refused(1, file + ": topology has an unknown field", "targets", file.toString());
+    }
+
+    @Test
     void aNegativeCountOfLogitsIsRefused() {
         refused(1, "--top-logits is -4", "generate", "--ids=1", "--top-logits=-4");
     }

@@ -33,9 +33,12 @@ public record InputBatchSpec(ImmutableMap<String, Input> inputs) {
     /**
      * This tree with the prefix of another width.
      *
-     * @throws LoweringException if there is no prefix
+     * @throws LoweringException if there is no prefix, or the width is below 1
      */
     public InputBatchSpec withWidth(long width) {
+        if (width < 1) {
+            throw new LoweringException("a prefix %d wide; at least 1 is expected".formatted(width));
+        }
         Input prefix = require(PREFIX, ElementType.I32, 2);
         ImmutableMap.Builder<String, Input> others =
                 ImmutableMap.<String, Input>builder().putAll(inputs);

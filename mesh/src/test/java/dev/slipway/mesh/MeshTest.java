@@ -92,6 +92,13 @@ class MeshTest {
     }
 
     @Test
+    void aProductBeyondIntsIsSaidAsItIs() {
+        assertThatThrownBy(() -> Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(AXES, 65536, 65536)))
+                .isInstanceOf(MeshShapeException.class)
+                .hasMessage("(data=65536, model=65536) multiplies to 4294967296, but v5e-8 has 8 devices");
+    }
+
+    @Test
     void aMinusOneThatDoesNotDivideIsNamedWithAxisProductAndCount() {
         assertThatThrownBy(() -> Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(AXES, -1, 3)))
                 .isInstanceOf(MeshShapeException.class)

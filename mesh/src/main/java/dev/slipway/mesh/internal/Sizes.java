@@ -21,7 +21,7 @@ final class Sizes {
     static long product(int[] sizes) {
         long product = 1;
         for (int size : sizes) {
-            product = Math.min(product * size, Integer.MAX_VALUE);
+            product = size > 0 && product > Long.MAX_VALUE / size ? Long.MAX_VALUE : product * size;
         }
         return product;
     }
