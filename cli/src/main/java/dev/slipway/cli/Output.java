@@ -4,6 +4,7 @@ package dev.slipway.cli;
 import com.google.common.base.Suppliers;
 import java.io.PrintWriter;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -32,6 +33,8 @@ final class Output {
             .enable(SerializationFeature.INDENT_OUTPUT)
             .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
             .build());
+
+    private @Nullable Thread readying;
 
     /** The output options of a command; the defaults where it has none. */
     static Output of(CommandLine line) {
@@ -69,11 +72,17 @@ final class Output {
         return Terminal.current();
     }
 
-    /** Makes ready to print a document of a type, on another thread: the first of a process takes long, and may as well do so now. */
-    void expect(Class<?> type) {
-        if (json) {
-            Thread.ofPlatform().daemon().start(() -> mapper.get().writerFor(type));
+    /**
+     * Makes ready to print a document of a type: the first of a process takes long, and may as well do so now.
+     *
+     * @return the thread that does so, the same at each call; null where no document is printed
+     */
+    @Nullable
+    Thread expect(Class<?> type) {
+        if (json && readying == null) {
+            readying = Thread.ofPlatform().daemon().start(() -> mapper.get().writerFor(type));
         }
+        return readying;
     }
 
     /** Prints a value as the one JSON document of this run. */
