@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -32,6 +33,10 @@ public final class Main implements Runnable {
                     .put("module", ModuleCommand::new)
                     .buildOrThrow();
 
+    /** Where options of the JVM come from: what they start, a recording or an agent, may save something as it ends. */
+    private static final ImmutableList<String> JVM_OPTIONS =
+            ImmutableList.of("SLIPWAY_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS");
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec spec;
@@ -41,6 +46,9 @@ public final class Main implements Runnable {
         PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
         PrintWriter err = new PrintWriter(new CurrentErr(), true, StandardCharsets.UTF_8);
         int code = run(out, err, arguments);
+        if (JVM_OPTIONS.stream().anyMatch(name -> System.getenv(name) != null)) {
+            System.exit(code);
+        }
         // All is written and closed; leaving by System.exit loads a logger first, and plugins' exit handlers have
         // nothing to save.
         Runtime.getRuntime().halt(code);
