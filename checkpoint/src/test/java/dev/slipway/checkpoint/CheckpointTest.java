@@ -83,13 +83,25 @@ class CheckpointTest {
     }
 
     @Test
+    void aFolderInPlaceOfAFileIsSaidToBe() throws IOException {
+        Goldens.write(folder.resolve("config.json"), LLAMA);
+        Files.writeString(
+                folder.resolve("model.safetensors.index.json"), "{\"weight_map\": {\"a\": \"shard.safetensors\"}}");
+        Files.createDirectory(folder.resolve("shard.safetensors"));
+
+        refused(folder, "shard.safetensors is a folder; a file is expected");
+    }
+
+    @Test
     void weightsWithoutAConfigurationAreSaidToBe() throws IOException {
         refused(Files.write(folder.resolve("model.safetensors"), new byte[8]), "the folder with config.json");
     }
 
     @Test
     void jsonThatIsNoneIsSaidToBe() throws IOException {
-        refused(Files.writeString(folder.resolve("config.json"), "{\"model_type\": "), "not the JSON it should be");
+        refused(
+                Files.writeString(folder.resolve("config.json"), "{\"model_type\": "),
+                "not the JSON it should be (line 1, column 16: it ends in the middle)");
         refused(Files.writeString(folder.resolve("config.json"), "[1]"), "no JSON object");
         refused(Files.writeString(folder.resolve("config.json"), "{}"), "no field model_type");
     }

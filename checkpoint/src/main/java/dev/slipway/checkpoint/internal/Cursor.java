@@ -9,7 +9,6 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -33,10 +32,8 @@ final class Cursor {
     static MemorySegment map(Path file, Arena arena) {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             return channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
-        } catch (NoSuchFileException e) {
-            throw new CheckpointException("there is no file %s".formatted(file), e);
         } catch (IOException e) {
-            throw new CheckpointException("%s cannot be read (%s)".formatted(file, e), e);
+            throw Loader.unreadable(file, e);
         }
     }
 

@@ -255,7 +255,7 @@ final class HuggingFaceLoader {
             try {
                 return Optional.of(Files.readString(file));
             } catch (IOException e) {
-                throw new CheckpointException("%s cannot be read (%s)".formatted(file, e), e);
+                throw Loader.unreadable(file, e);
             }
         }
         return config.flatMap(

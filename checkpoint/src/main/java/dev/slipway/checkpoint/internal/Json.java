@@ -2,9 +2,9 @@
 package dev.slipway.checkpoint.internal;
 
 import dev.slipway.checkpoint.CheckpointException;
+import dev.slipway.topology.json.JsonFault;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,10 +28,8 @@ record Json(Path file, String where, JsonNode node) {
     static Json read(Path file) {
         try {
             return parse(file, Files.readAllBytes(file));
-        } catch (NoSuchFileException e) {
-            throw new CheckpointException("there is no file %s".formatted(file), e);
         } catch (IOException e) {
-            throw new CheckpointException("%s cannot be read (%s)".formatted(file, e), e);
+            throw Loader.unreadable(file, e);
         }
     }
 
@@ -45,7 +43,7 @@ record Json(Path file, String where, JsonNode node) {
             node = MAPPER.readTree(bytes);
         } catch (JacksonException e) {
             throw new CheckpointException(
-                    "%s is not the JSON it should be (%s); get it again".formatted(file, e.getOriginalMessage()), e);
+                    "%s is not the JSON it should be (%s); get it again".formatted(file, JsonFault.of(e)), e);
         }
         if (!node.isObject()) {
             throw new CheckpointException("%s holds no JSON object; get it again".formatted(file));

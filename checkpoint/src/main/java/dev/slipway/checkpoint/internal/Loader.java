@@ -3,8 +3,10 @@ package dev.slipway.checkpoint.internal;
 
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.lowering.LoweringException;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /** Recognises what lies at a path and opens it. */
@@ -52,6 +54,18 @@ public final class Loader {
                             .formatted(path));
         }
         return GgufLoader.open(path, arena);
+    }
+
+    /** Why a file of a model cannot be read. */
+    static CheckpointException unreadable(Path file, IOException failure) {
+        if (Files.isDirectory(file)) {
+            return new CheckpointException(
+                    "%s is a folder; a file is expected there, so put it in its place".formatted(file), failure);
+        }
+        return switch (failure) {
+            case NoSuchFileException _ -> new CheckpointException("there is no file %s".formatted(file), failure);
+            default -> new CheckpointException("%s cannot be read (%s)".formatted(file, failure), failure);
+        };
     }
 
     /** A number of layers, if it can be one. */

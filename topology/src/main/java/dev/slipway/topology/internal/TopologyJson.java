@@ -8,6 +8,7 @@ import dev.slipway.topology.GpuTarget;
 import dev.slipway.topology.InvalidTopologyException;
 import dev.slipway.topology.Topology;
 import dev.slipway.topology.Wrap;
+import dev.slipway.topology.json.JsonFault;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +39,7 @@ public final class TopologyJson {
         try {
             document = Text.MAPPER.readValue(json, Object.class);
         } catch (JacksonException e) {
-            throw new InvalidTopologyException("A machine's description is not JSON: " + e.getOriginalMessage());
+            throw new InvalidTopologyException("A machine's description is not JSON (" + JsonFault.of(e) + ")");
         }
         JsonFields fields = JsonFields.of(document, "topology");
         fields.allowOnly(TOPOLOGY_FIELDS);
