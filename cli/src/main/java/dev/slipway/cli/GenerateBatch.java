@@ -8,12 +8,12 @@ import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.LoadedProgram;
 import dev.slipway.aot.PluginLocator;
-import dev.slipway.checkpoint.Dtype;
 import dev.slipway.cli.DecodeCase.Method;
 import dev.slipway.lowering.AxlearnPrograms;
 import dev.slipway.lowering.BeamSearch;
 import dev.slipway.lowering.CaseShape;
 import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.LoweringException;
@@ -31,19 +31,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
-import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Runs a file of AXLearn decode cases, answers in their order. Cases that ask for the same method on prefixes of one shape
  * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place.
  */
 final class GenerateBatch {
-    private static final JsonMapper MAPPER = JsonMapper.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            .build();
     private static final String KEY = "prng_key";
     private static final String PREFIX = "input_batch/prefix";
 
@@ -112,12 +106,19 @@ final class GenerateBatch {
     /**
      * Runs all cases.
      *
+     * @param form how the programs are written; null for what suits the machine and the weights
      * @param done told the number of cases that are answered
      * @throws BatchException if the file is not a JSON array
      */
     static Answers run(
-            PluginLocator plugins, Model model, Topology machine, MeshSpec mesh, byte[] json, IntConsumer done) {
-        List<JsonNode> cases = cases(json);
+            PluginLocator plugins,
+            Model model,
+            Topology machine,
+            MeshSpec mesh,
+            @Nullable Form form,
+            JsonNode file,
+            IntConsumer done) {
+        List<JsonNode> cases = cases(file);
         List<Map<String, Object>> answers = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
         Map<Integer, DecodeCase> read = new HashMap<>();
@@ -147,8 +148,8 @@ final class GenerateBatch {
                 .withMesh(mesh)
                 .withAxlearn(new InferenceRunner.Axlearn(
                         SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.SLIPWAY));
-        if (model.weights().cacheDtype() == Dtype.BF16) {
-            runner = runner.withForm(InferenceRunner.formFor(machine.chip()).withCache(ElementType.BF16));
+        if (form != null) {
+            runner = runner.withForm(form);
         }
         try (DecodeSession session =
                 DecodeSession.open(plugins, runner, machine, model.weights().parameters())) {
@@ -168,17 +169,10 @@ final class GenerateBatch {
                 }
             }
         }
-        List<String> lines = answers.stream().map(MAPPER::writeValueAsString).toList();
-        return new Answers("[" + String.join(",\n", lines) + "]", failed, groups.size());
+        return new Answers(BatchFile.answers(answers), failed, groups.size());
     }
 
-    private static List<JsonNode> cases(byte[] json) {
-        JsonNode file;
-        try {
-            file = MAPPER.readTree(json);
-        } catch (JacksonException e) {
-            throw new BatchException("The batch is not JSON: " + e.getOriginalMessage());
-        }
+    private static List<JsonNode> cases(JsonNode file) {
         JsonNode cases = file.isObject() ? file.path("cases") : file;
         if (!cases.isArray()) {
             throw new BatchException("The batch should be a JSON array of cases");

@@ -4,11 +4,12 @@ package dev.slipway.cli;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.checkpoint.Checkpoint;
+import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Form;
+import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -17,7 +18,11 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.JsonNode;
 
 /** {@code slipway generate}: a prompt in, text out, on this CPU. */
 @Command(
@@ -25,6 +30,14 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = "Runs a model on this CPU and prints its answer as it comes.")
 final class GenerateCommand implements Callable<Integer> {
+    /** What a case of {@code --batch} says itself, or has no use for. */
+    private static final List<String> OF_ONE_PROMPT =
+            List.of("--raw", "--max-new-tokens", "--ignore-stop", "--temperature", "--seed", "--top-logits");
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+    private CommandSpec spec;
+
     @Mixin
     private Output output = new Output();
 
@@ -131,6 +144,9 @@ final class GenerateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        if (prompt.batch != null) {
+            refuseOptionsOfOnePrompt();
+        }
         if (maxNewTokens < 1) {
             throw new Model.ModelException("--max-new-tokens is %d; at least 1 is expected".formatted(maxNewTokens));
         }
@@ -160,7 +176,7 @@ final class GenerateCommand implements Callable<Integer> {
                     opened,
                     machine,
                     mesh.spec(),
-                    form(machine),
+                    form(opened, machine),
                     new Generation.Request(ids, maxNewTokens, ignoreStop, temperature, seed),
                     output.json() ? null : this::show);
             if (output.json()) {
@@ -173,15 +189,18 @@ final class GenerateCommand implements Callable<Integer> {
     }
 
     private int batch(PluginsOnDemand plugins, Model opened, Topology machine, Path file) throws IOException {
+        JsonNode cases = BatchFile.read(file);
         plugins.locate(Platform.CPU);
-        if (Files.isDirectory(file)) {
-            throw new BatchException("%s is a folder; a file of cases is expected".formatted(file));
-        }
-        byte[] json = Files.readAllBytes(file);
         GenerateBatch.Answers answers;
         try (Progress progress = Progress.begin(output, "decoding " + file.getFileName())) {
             answers = GenerateBatch.run(
-                    plugins, opened, machine, mesh.spec(), json, done -> progress.at(done + " cases done"));
+                    plugins,
+                    opened,
+                    machine,
+                    mesh.spec(),
+                    form(opened, machine),
+                    cases,
+                    done -> progress.at(done + " cases done"));
         }
         output.out().println(answers.json());
         output.err()
@@ -191,11 +210,24 @@ final class GenerateCommand implements Callable<Integer> {
         return answers.failed() == 0 ? 0 : 1;
     }
 
-    private @Nullable Form form(Topology machine) {
-        if (layers == null && matrices == null) {
+    private void refuseOptionsOfOnePrompt() {
+        for (String option : OF_ONE_PROMPT) {
+            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        option + " is for --prompt and --ids; a case of --batch has its own options");
+            }
+        }
+    }
+
+    /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */
+    private @Nullable Form form(Model opened, Topology machine) {
+        boolean narrowCache = opened.weights().cacheDtype() == Dtype.BF16;
+        if (layers == null && matrices == null && !narrowCache) {
             return null;
         }
         Form form = InferenceRunner.formFor(machine.chip());
+        form = narrowCache ? form.withCache(ElementType.BF16) : form;
         form = layers == null ? form : form.withLayers(layers);
         return matrices == null ? form : form.withMatrices(matrices);
     }

@@ -6,7 +6,7 @@ import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.OptionalInt;
@@ -27,7 +27,7 @@ final class Machines {
         }
         Topology machine;
         try {
-            machine = Topologies.fromJson(Files.readString(Path.of(target)));
+            machine = Topologies.fromJson(new String(InFile.read(Path.of(target)), StandardCharsets.UTF_8));
         } catch (InvalidTopologyException e) {
             throw new InvalidTopologyException(target + ": " + e.getMessage());
         }

@@ -15,9 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Answers many mesh requests at once. Each is an object:
@@ -36,8 +34,6 @@ import tools.jackson.databind.json.JsonMapper;
  * assignment_physical_by_logical} where a rule of JAX's laid the devices, or {@code {"ok": false, "reason"}}.
  */
 final class MeshBatch {
-    private static final JsonMapper MAPPER = new JsonMapper();
-
     private MeshBatch() {}
 
     /** Thrown for a request that cannot be read; answered like one that cannot be met. */
@@ -50,21 +46,12 @@ final class MeshBatch {
     }
 
     /** The JSON array of answers to a JSON array of requests; one answer a line. */
-    static String answer(String json) {
-        JsonNode requests;
-        try {
-            requests = MAPPER.readTree(json);
-        } catch (JacksonException e) {
-            throw new BatchException("The batch is not JSON: " + e.getOriginalMessage());
-        }
+    static String answers(JsonNode requests) {
         if (!requests.isArray()) {
             throw new BatchException("The batch should be a JSON array of requests");
         }
-        List<String> answers = new ArrayList<>();
-        for (JsonNode request : requests.values()) {
-            answers.add(MAPPER.writeValueAsString(answer(request)));
-        }
-        return "[" + String.join(",\n", answers) + "]";
+        return BatchFile.answers(
+                requests.values().stream().map(MeshBatch::answer).toList());
     }
 
     private static Map<String, Object> answer(JsonNode request) {

@@ -9,7 +9,6 @@ import dev.slipway.mesh.MeshShape;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -74,7 +73,7 @@ final class MeshCommand implements Callable<Integer> {
             if (target != null) {
                 throw misuse("--batch has its targets in the file: leave out \"" + target + "\"");
             }
-            output.out().println(MeshBatch.answer(Files.readString(batch)));
+            output.out().println(MeshBatch.answers(BatchFile.read(batch)));
             return 0;
         }
         if (target == null) {

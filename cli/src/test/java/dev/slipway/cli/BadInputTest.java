@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a user gets for what cannot be done: one clear line, exit code 1, or 2 for bad usage; never a trace. */
 class BadInputTest {
@@ -180,7 +182,38 @@ class BadInputTest {
 
     @Test
     void aFolderIsNoBatch() {
-        refused(1, folder + " is a folder", "generate", "--batch=" + folder);
+        refused(1, folder + ": it is a folder; name a file in it", "generate", "--batch=" + folder);
+        refused(1, folder + ": it is a folder; name a file in it", "mesh", "--batch=" + folder);
+    }
+
+    @Test
+    void aFolderIsNoMachine() throws Exception {
+        Path machine = Files.createDirectory(folder.resolve("mine.json"));
+
+        refused(1, machine + ": it is a folder; name a file in it", "targets", machine.toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"--raw", "--max-new-tokens=1", "--ignore-stop", "--temperature=1", "--seed=1", "--top-logits=1"})
+    void anOptionOfOnePromptIsBadUsageWithABatch(String option) {
+        refused(
+                2,
+                option.replaceFirst("=.*", "") + " is for --prompt and --ids",
+                "generate",
+                "--batch=cases.json",
+                option);
+    }
+
+    @Test
+    void whereAFileStopsBeingJsonIsSaidInPlainWords() throws Exception {
+        Path file = Files.writeString(folder.resolve("cut.json"), "{\n  \"name\": \"x");
+        String where = "(line 2, column 13: it ends in the middle)";
+
+        refused(1, file + " is not JSON " + where, "generate", "--batch=" + file);
+        refused(1, file + " is not JSON " + where, "mesh", "--batch=" + file);
+        refused(1, file + ": A machine's description is not JSON " + where, "targets", file.toString());
+        refused(1, file + " is not the JSON it should be " + where, "compile", "--target=cpu", "--model=" + file);
     }
 
     @Test

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,20 +34,19 @@ class GenerateBatchTest {
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
-    private int generate(String cases) throws IOException {
-        return generate(MODEL, cases);
+    private int generate(String cases, String... options) throws IOException {
+        return generate(MODEL, cases, options);
     }
 
-    private int generate(Path model, String cases) throws IOException {
+    private int generate(Path model, String cases, String... options) throws IOException {
         Path file = Files.writeString(folder.resolve("cases.json"), cases);
         return Main.run(
                 new PrintWriter(out),
                 new PrintWriter(err),
-                "generate",
-                "--model",
-                model.toString(),
-                "--batch",
-                file.toString());
+                Stream.concat(
+                                Stream.of("generate", "--model", model.toString(), "--batch", file.toString()),
+                                Stream.of(options))
+                        .toArray(String[]::new));
     }
 
     private JsonNode answer(int index) {
@@ -102,6 +102,31 @@ class GenerateBatchTest {
                     answer(i),
                     cases.get(i).get("expect"));
         }
+    }
+
+    private static JsonNode firstCase() throws IOException {
+        return MAPPER.readTree(Files.readString(MODEL.resolve("cases.json")))
+                .get("cases")
+                .get(0);
+    }
+
+    @Test
+    void unrolledLayersGiveTheSame() throws IOException {
+        assertThat(generate("[" + firstCase() + "]", "--layers=unrolled"))
+                .as(err.toString())
+                .isZero();
+
+        assertAnswer("unrolled", answer(0), firstCase().get("expect"));
+    }
+
+    @Test
+    void matricesThatAreAskedToLieInHalfBlocksLosePrecision() throws IOException {
+        assertThat(generate("[" + firstCase() + "]", "--matrices=half_blocks"))
+                .as(err.toString())
+                .isZero();
+
+        assertThat(numbers(answer(0).get("token_scores")))
+                .isNotEqualTo(numbers(firstCase().get("expect").get("token_scores")));
     }
 
     /** As AXLearn 34aed43c does: its embedding counts from the end. */

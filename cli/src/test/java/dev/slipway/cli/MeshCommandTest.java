@@ -84,7 +84,7 @@ class MeshCommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{}", "[1", ""})
+    @ValueSource(strings = {"{}", "7", ""})
     void aBatchThatIsNoArrayIsOneClearLine(String content) throws IOException {
         Path file = Files.writeString(folder.resolve("batch.json"), content);
         assertThat(slipway("mesh", "--batch", file.toString())).isEqualTo(1);
