@@ -135,7 +135,7 @@ public final class PackageStore {
             }
         } catch (FileSystemException e) {
             throw new PackageException.Store(
-                    "the cache folder " + root + " cannot be written (" + e.getReason() + " at " + e.getFile()
+                    "the cache folder " + root + " cannot be written (" + why(e)
                             + "): set SLIPWAY_CACHE to a folder that can",
                     e);
         } catch (IOException e) {
@@ -190,7 +190,7 @@ public final class PackageStore {
                     "the wheel of " + wheel.name() + " is no whole zip file (" + e.getMessage() + "): run it again", e);
         } catch (FileSystemException e) {
             throw new PackageException.Store(
-                    "the cache folder " + root + " cannot be written (" + e.getReason() + " at " + e.getFile()
+                    "the cache folder " + root + " cannot be written (" + why(e)
                             + "): free some space, or set SLIPWAY_CACHE to another folder",
                     e);
         } catch (IOException e) {
@@ -444,5 +444,10 @@ public final class PackageStore {
 
     private static String key(PipPackage wheel) {
         return wheel.name() + "-" + wheel.version() + "-" + wheel.sha256().substring(0, 8);
+    }
+
+    private static String why(FileSystemException failure) {
+        String reason = failure.getReason() == null ? failure.getClass().getSimpleName() : failure.getReason();
+        return reason + " at " + failure.getFile();
     }
 }

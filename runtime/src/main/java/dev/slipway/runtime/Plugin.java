@@ -21,6 +21,9 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -99,6 +102,7 @@ public final class Plugin {
             throw new PluginException.NotAPlugin("'" + path + "' is not a file, so it is no PJRT plugin");
         }
         SymbolLookup symbols;
+        refuseCutOff(path);
         try {
             symbols = SymbolLookup.libraryLookup(path, Arena.global());
         } catch (IllegalArgumentException e) {
@@ -121,6 +125,41 @@ public final class Plugin {
             api.call(PjrtFunction.PJRT_Plugin_Initialize, PJRT_Plugin_Initialize_Args.in(arena));
         }
         return new Plugin(path, api);
+    }
+
+    /** The loader maps what the headers say; in a file that ends before, touching it would end the process. */
+    private static void refuseCutOff(Path path) {
+        try (FileChannel file = FileChannel.open(path)) {
+            ByteBuffer header = read(file, 0, 64);
+            if (header.limit() < 64 || header.getInt(0) != 0x464c457f) {
+                return; // no ELF file: the loader refuses it
+            }
+            long size = file.size();
+            long place = header.getLong(32);
+            int step = Short.toUnsignedInt(header.getShort(54));
+            if (place < 0 || step < 40) {
+                return; // no header of 64 bits: the loader refuses it
+            }
+            ByteBuffer segments = read(file, place, step * Short.toUnsignedInt(header.getShort(56)));
+            for (int at = 0; at + 40 <= segments.limit(); at += step) {
+                long end = segments.getLong(at + 8) + segments.getLong(at + 32);
+                if (end > size) {
+                    throw new PluginException.NotAPlugin("'" + path + "' is cut off: it has " + size + " bytes, and its"
+                            + " headers place content up to byte " + end + "; get it again (in the cache folder, delete"
+                            + " the package's folder and run `slipway plugins install`)");
+                }
+            }
+        } catch (IOException unreadable) {
+            throw new UncheckedIOException(unreadable);
+        }
+    }
+
+    private static ByteBuffer read(FileChannel file, long at, int bytes) throws IOException {
+        ByteBuffer read = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        while (read.hasRemaining() && file.read(read, at + read.position()) > 0) {
+            // some reads give less than was asked for
+        }
+        return read.flip();
     }
 
     /** The JDK's message does not say what the loader said, so ask whether the file is an ELF at all. */

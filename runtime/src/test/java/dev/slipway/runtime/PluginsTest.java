@@ -79,6 +79,18 @@ class PluginsTest {
                 .hasMessageContaining("GetPjrtApi");
     }
 
+    /** Such a file maps, and ends the process when what is not there is touched. */
+    @Test
+    void aLibraryThatIsCutOffIsRefusedBeforeItIsMapped() throws IOException {
+        byte[] whole = Files.readAllBytes(
+                Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/server/libjvm.so"));
+        Path half = Files.write(folder.resolve("half.so"), java.util.Arrays.copyOf(whole, whole.length / 2));
+
+        assertThatThrownBy(() -> Plugin.load(half))
+                .isInstanceOf(PluginException.NotAPlugin.class)
+                .hasMessageContaining("is cut off: it has " + whole.length / 2 + " bytes");
+    }
+
     @Test
     void loadingTwiceGivesTheSamePlugin() {
         assertThat(TestPlugins.cpu()).isSameAs(TestPlugins.cpu());
