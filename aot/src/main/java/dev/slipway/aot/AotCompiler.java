@@ -5,15 +5,12 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.mesh.Mesh;
-import dev.slipway.runtime.CompileOptions;
 import dev.slipway.topology.Accelerator;
-import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.Topology;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,9 +131,8 @@ public final class AotCompiler {
         CompileJob job = new CompileJob(
                 machine.plugin(),
                 lowered.program().mesh().deviceIds(),
-                options(machine.platform(), compilerOptions),
+                CompilerOptions.of(machine.platform(), compilerOptions),
                 module);
-        CompileOptions options = job.compileOptions();
         PluginLocator.Location plugin = plugins.locate(machine.platform());
         CompileJob.Artifact artifact = switch (isolation) {
             case IN_PROCESS -> job.run(plugin.load());
@@ -145,21 +141,11 @@ public final class AotCompiler {
         return new Compiled(
                 lowered.program(),
                 machine,
-                options,
+                artifact.options().on(job.deviceIds()),
                 artifact.executable(),
                 artifact.memory(),
                 artifact.costs(),
                 new Compiled.Timings(lowered.seconds(), print, artifact.seconds()));
-    }
-
-    /**
-     * The caller's options over the platform's: whole numbers as longs, in the order of names, so that equal options make
-     * equal jobs.
-     */
-    private static Map<String, Object> options(Platform platform, Map<String, ?> options) {
-        Map<String, Object> normalised = new TreeMap<>(InferenceRunner.compilerOptionsFor(platform));
-        options.forEach((name, value) -> normalised.put(name, value instanceof Integer i ? Long.valueOf(i) : value));
-        return normalised;
     }
 
     private static double seconds(long start) {

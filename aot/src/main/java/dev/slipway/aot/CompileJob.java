@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
+import dev.slipway.aot.CompilerOptions.Told;
 import dev.slipway.runtime.Client;
-import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.Executable;
 import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.MemoryStats;
@@ -21,36 +21,23 @@ import java.util.Map;
  *
  * @param machine what the plugin has to be told of the machine
  * @param deviceIds ids of the devices in mesh order
- * @param options compiler options: strings, booleans, longs and doubles by name
+ * @param options compiler options
  * @param module StableHLO, text or bytecode
  */
-record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> options, byte[] module) {
+record CompileJob(PluginSpec machine, int[] deviceIds, CompilerOptions options, byte[] module) {
 
-    /** What a compilation gives; {@code seconds} is the compiler's own time. */
-    record Artifact(SerializedExecutable executable, MemoryStats memory, Map<String, Double> costs, double seconds) {}
-
-    CompileOptions compileOptions() {
-        return compileOptions(deviceIds, options);
-    }
-
-    /** One partition per device, devices in mesh order. */
-    static CompileOptions compileOptions(int[] deviceIds, Map<String, Object> options) {
-        return CompileOptions.of(o -> {
-            o.numPartitions(deviceIds.length).deviceAssignment(deviceIds);
-            options.forEach((name, value) -> {
-                switch (value) {
-                    case String text -> o.compilerOption(name, text);
-                    case Boolean flag -> o.compilerOption(name, flag);
-                    case Long number -> o.compilerOption(name, number);
-                    case Double number -> o.compilerOption(name, number);
-                    default ->
-                        throw new AotException(
-                                "compiler option %s has the value %s of %s; a string, a boolean or a number is expected"
-                                        .formatted(name, value, value.getClass().getSimpleName()));
-                }
-            });
-        });
-    }
+    /**
+     * What a compilation gives.
+     *
+     * @param options those that the compiler knew
+     * @param seconds the compiler's own time
+     */
+    record Artifact(
+            SerializedExecutable executable,
+            MemoryStats memory,
+            Map<String, Double> costs,
+            CompilerOptions options,
+            double seconds) {}
 
     /** Compiles in this process. */
     Artifact run(Plugin plugin) {
@@ -59,8 +46,9 @@ record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> optio
             case PluginSpec.Cpu cpu -> {
                 try (Client client = client(plugin, cpu)) {
                     long start = System.nanoTime();
-                    try (LoadedExecutable loaded = client.compile(program, compileOptions())) {
-                        yield describe(loaded.executable(), start);
+                    Told<LoadedExecutable> told = options.tell(deviceIds, known -> client.compile(program, known));
+                    try (LoadedExecutable loaded = told.answer()) {
+                        yield describe(loaded.executable(), told.options(), start);
                     }
                 }
             }
@@ -76,15 +64,16 @@ record CompileJob(PluginSpec machine, int[] deviceIds, Map<String, Object> optio
     private Artifact deviceless(Plugin plugin, Program program) {
         try (PluginTopology topology = plugin.topology(machine)) {
             long start = System.nanoTime();
-            try (Executable executable = topology.compile(program, compileOptions())) {
-                return describe(executable, start);
+            Told<Executable> told = options.tell(deviceIds, known -> topology.compile(program, known));
+            try (Executable executable = told.answer()) {
+                return describe(executable, told.options(), start);
             }
         }
     }
 
-    private static Artifact describe(Executable executable, long start) {
+    private static Artifact describe(Executable executable, CompilerOptions options, long start) {
         double seconds = (System.nanoTime() - start) / 1e9;
-        return new Artifact(executable.serialize(), executable.memory(), costs(executable), seconds);
+        return new Artifact(executable.serialize(), executable.memory(), costs(executable), options, seconds);
     }
 
     /** The compiler's cost analysis; empty for plugins without one, as newer CPU plugins are. */

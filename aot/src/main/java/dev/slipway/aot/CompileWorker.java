@@ -153,8 +153,42 @@ final class CompileWorker {
             }
         }
         writeInts(out, job.deviceIds());
-        out.writeInt(job.options().size());
-        for (Map.Entry<String, Object> option : job.options().entrySet()) {
+        write(out, job.options());
+        writeBytes(out, job.module());
+    }
+
+    private static CompileJob readJob(DataInputStream in) throws IOException {
+        PluginSpec machine = switch (in.readByte()) {
+            case 0 -> new PluginSpec.Cpu(in.readInt());
+            case 1 -> {
+                String name = in.readUTF();
+                String config = in.readUTF();
+                List<Integer> bounds = new ArrayList<>();
+                for (int bound : readInts(in)) {
+                    bounds.add(bound);
+                }
+                yield new PluginSpec.Tpu(name, config, bounds, in.readInt());
+            }
+            default -> new PluginSpec.Gpu(in.readUTF(), readText(in), in.readUTF());
+        };
+        int[] ids = readInts(in);
+        CompilerOptions options = readOptions(in);
+        return new CompileJob(machine, ids, options, readBytes(in));
+    }
+
+    private static void write(DataOutputStream out, CompilerOptions options) throws IOException {
+        write(out, options.suggested());
+        write(out, options.given());
+    }
+
+    private static CompilerOptions readOptions(DataInputStream in) throws IOException {
+        Map<String, Object> suggested = readMap(in);
+        return new CompilerOptions(suggested, readMap(in));
+    }
+
+    private static void write(DataOutputStream out, Map<String, Object> options) throws IOException {
+        out.writeInt(options.size());
+        for (Map.Entry<String, Object> option : options.entrySet()) {
             out.writeUTF(option.getKey());
             switch (option.getValue()) {
                 case Boolean flag -> {
@@ -175,24 +209,9 @@ final class CompileWorker {
                 }
             }
         }
-        writeBytes(out, job.module());
     }
 
-    private static CompileJob readJob(DataInputStream in) throws IOException {
-        PluginSpec machine = switch (in.readByte()) {
-            case 0 -> new PluginSpec.Cpu(in.readInt());
-            case 1 -> {
-                String name = in.readUTF();
-                String config = in.readUTF();
-                List<Integer> bounds = new ArrayList<>();
-                for (int bound : readInts(in)) {
-                    bounds.add(bound);
-                }
-                yield new PluginSpec.Tpu(name, config, bounds, in.readInt());
-            }
-            default -> new PluginSpec.Gpu(in.readUTF(), readText(in), in.readUTF());
-        };
-        int[] ids = readInts(in);
+    private static Map<String, Object> readMap(DataInputStream in) throws IOException {
         Map<String, Object> options = new LinkedHashMap<>();
         int count = in.readInt();
         for (int i = 0; i < count; i++) {
@@ -206,7 +225,7 @@ final class CompileWorker {
                         default -> readText(in);
                     });
         }
-        return new CompileJob(machine, ids, options, readBytes(in));
+        return options;
     }
 
     private static void write(DataOutputStream out, Artifact artifact) throws IOException {
@@ -233,6 +252,7 @@ final class CompileWorker {
             out.writeUTF(cost.getKey());
             out.writeDouble(cost.getValue());
         }
+        write(out, artifact.options());
         writeBytes(out, artifact.executable().toBytes());
     }
 
@@ -266,7 +286,8 @@ final class CompileWorker {
         for (int i = 0; i < count; i++) {
             costs.put(in.readUTF(), in.readDouble());
         }
-        return new Artifact(SerializedExecutable.of(readBytes(in)), memory, costs, seconds);
+        CompilerOptions options = readOptions(in);
+        return new Artifact(SerializedExecutable.of(readBytes(in)), memory, costs, options, seconds);
     }
 
     private static DataOutputStream writer(Path file) throws IOException {

@@ -110,9 +110,10 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     private LoadedProgram compile(InferenceProgram program) {
-        LoadedExecutable executable = client.compile(
-                Program.stablehlo(program.module().toString()),
-                CompileJob.compileOptions(mesh.deviceIds(), InferenceRunner.compilerOptionsFor(machine.platform())));
+        Program module = Program.stablehlo(program.module().toString());
+        LoadedExecutable executable = CompilerOptions.of(machine.platform(), Map.of())
+                .tell(mesh.deviceIds(), options -> client.compile(module, options))
+                .answer();
         return new LoadedProgram(program, executable, parameters, arrays);
     }
 

@@ -183,10 +183,34 @@ public record InferenceRunner(
                 .summaryStatistics();
     }
 
-    /** The compiler options that suit a platform's form; what a caller gives comes on top. */
+    /** Exchanges of fewer bytes stay on the TensorCore. */
+    private static final long SPARSE_CORE_BYTES = 1L << 20;
+
+    /**
+     * The compiler options that suit a platform's form; what a caller gives comes on top. docs/performance.md has the
+     * measurements.
+     */
     static Map<String, Object> compilerOptionsFor(Platform platform) {
         return switch (platform) {
-            case TPU, GPU -> Map.of();
+            case TPU ->
+                Map.of(
+                        // A product in a ring of as many steps as an axis is long pays where products are long; a
+                        // token's are not.
+                        "xla_jf_spmd_threshold_for_windowed_einsum_mib",
+                        1_000_000L,
+                        // Tiles of 16 rows, which libtpu takes for bfloat16 on TPU7x: all weights are copied into them
+                        // in each run.
+                        "xla_tpu_control_large_2nd_minor_layout_for_x16",
+                        0L,
+                        // Exchanges of a few rows stand between a layer's products: there is nothing that a SparseCore
+                        // could do beside.
+                        "xla_tpu_sparse_core_all_gather_offload_min_size_in_bytes",
+                        SPARSE_CORE_BYTES,
+                        "xla_tpu_sparse_core_all_reduce_offload_min_size_in_bytes",
+                        SPARSE_CORE_BYTES,
+                        "xla_tpu_sparse_core_reduce_scatter_offload_min_size_in_bytes",
+                        SPARSE_CORE_BYTES);
+            case GPU -> Map.of();
             // Sums in YNNPACK's subgraphs run over intermediate arrays; XLA's own loops keep them in registers.
             case CPU -> Map.of("xla_cpu_experimental_ynn_fusion_type", "", "xla_cpu_prefer_vector_width", 512L);
         };

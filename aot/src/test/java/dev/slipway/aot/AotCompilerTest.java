@@ -16,6 +16,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compilation with the real plugins, in this process and in workers. */
 class AotCompilerTest {
@@ -104,10 +106,53 @@ class AotCompilerTest {
     @Test
     void aStatusInAWorkerIsThatStatusHere() {
         CompileJob job = new CompileJob(
-                new PluginSpec.Cpu(1), new int[] {0}, Map.of(), "not a module".getBytes(StandardCharsets.UTF_8));
+                new PluginSpec.Cpu(1),
+                new int[] {0},
+                CompilerOptions.NONE,
+                "not a module".getBytes(StandardCharsets.UTF_8));
 
         assertThatThrownBy(() -> CompileWorker.run(plugins.locate(Platform.CPU), job))
                 .isInstanceOf(StatusException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cpu", "v5e-4"})
+    void whatIsSuggestedAndThePluginDoesNotKnowIsLeftOut(String machine) {
+        CompilerOptions unknown = new CompilerOptions(Map.of("xla_no_such_thing", 1L), Map.of());
+
+        assertThat(known(machine, unknown)).isEqualTo(CompilerOptions.NONE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cpu", "v5e-4"})
+    void whatACallerGivesAndThePluginDoesNotKnowIsRefused(String machine) {
+        Map<String, Object> unknown = Map.of("xla_no_such_thing", 1L);
+
+        assertThatThrownBy(() -> known(machine, new CompilerOptions(unknown, unknown)))
+                .isInstanceOf(StatusException.InvalidArgument.class)
+                .hasMessageContaining("xla_no_such_thing");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cpu", "v5e-4"})
+    void thePluginKnowsAllThatIsSuggested(String machine) {
+        CompilerOptions suggested =
+                CompilerOptions.of(Topologies.resolve(machine).platform(), Map.of());
+
+        assertThat(known(machine, suggested)).isEqualTo(suggested);
+    }
+
+    /** Those options that a machine's compiler knows, by compiling in a worker. */
+    private CompilerOptions known(String machine, CompilerOptions options) {
+        AotCompiler.Lowered lowered = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(4, 8), Topologies.resolve(machine), AotCompiler.SAMPLE_DECODE);
+        CompileJob job = new CompileJob(
+                lowered.topology().plugin(),
+                lowered.program().mesh().deviceIds(),
+                options,
+                lowered.program().module().toString().getBytes(StandardCharsets.UTF_8));
+        return CompileWorker.run(plugins.locate(lowered.topology().platform()), job)
+                .options();
     }
 
     @Test

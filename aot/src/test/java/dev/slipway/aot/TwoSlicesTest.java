@@ -82,8 +82,7 @@ class TwoSlicesTest {
                     LoadedProgram loaded = new LoadedProgram(
                             program,
                             client.compile(
-                                    Program.stablehlo(program.module().toString()),
-                                    CompileJob.compileOptions(ids, Map.of())),
+                                    Program.stablehlo(program.module().toString()), CompilerOptions.NONE.on(ids)),
                             parameters,
                             arrays)) {
                 return sequences(loaded);

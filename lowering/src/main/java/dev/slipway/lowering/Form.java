@@ -63,13 +63,14 @@ public record Form(
         KEYS_TIME_LAST
     }
 
-    /** When a scanned decode step writes the cache that is its argument. */
+    /** When scanned layers write the cache. */
     public enum CacheWrites {
         /** Each layer its own part: XLA:CPU does so in place. */
         BY_LAYER,
         /**
-         * All layers' columns at once, behind the last, while the layers only read what was there: written in the layers' loop,
-         * libtpu lays all of the cache out anew for that loop, and back.
+         * All layers' columns at once, behind the last, while the layers only read what was there, by products of matrices.
+         * libtpu lays a cache that a layers' loop writes, or that is multiplied with a single vector, out for that loop, and
+         * copies it where another loop or the argument lies otherwise.
          */
         BEHIND_LAYERS
     }

@@ -10,7 +10,6 @@ import dev.slipway.lowering.DecoderConfig.NormPlacement;
 import dev.slipway.lowering.DecoderConfig.QueryKeyNorm;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.Parameters;
-import dev.slipway.lowering.Parameters.Axis;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
@@ -173,6 +172,11 @@ final class DecoderEmitter {
         return o.add(x, fed);
     }
 
+    /** Positions where the heads are, so that angles and what is visible need not be brought there in each layer. */
+    Positions atHeads(Ops o, Positions positions) {
+        return new Positions(exchange.toHeads(o, positions.queries()), exchange.toHeads(o, positions.columns()));
+    }
+
     /** Cosine and sine for positions {@code i32[batch, length]} and as many frequencies as there are angles. */
     Angles angles(Ops o, Value positions, Value frequencies, double magnitude, boolean neighbours) {
         Value p = o.convert(positions, ElementType.F32);
@@ -245,6 +249,11 @@ final class DecoderEmitter {
 
     /** Values weighted by the softmax of scores, as products of matrices: {@code [batch, length, kv_heads, group, head_dim]}. */
     private Value attend(Ops o, Value q, KeysValues seen, Value visible) {
+        if (form.cacheWrites() == Form.CacheWrites.BEHIND_LAYERS && o.size(q, 2) * o.size(q, 3) == 1) {
+            // libtpu makes a sum of a product with one vector: a second one, of zeros, keeps it a product of matrices.
+            Value two = o.b().concatenate(List.of(q, o.zeros(form.compute(), o.shape(q))), 2);
+            return o.sliceAxis(attend(o, two, seen, visible), 3, 0, 1);
+        }
         Value scores = mask(o, scores(o, q, o.convert(seen.keys(), form.compute())), visible, 0, 3, 4);
         Value mixed = o.batchDot(
                 o.convert(o.softmax(scores), form.compute()),
@@ -305,8 +314,13 @@ final class DecoderEmitter {
         if (!moves) {
             return y;
         }
-        // What lies between two projections of the feed-forward is as their matrices are.
-        return weight.axes().getFirst() == Axis.HIDDEN ? exchange.at(o, weight, y) : exchange.back(o, weight, y);
+        // What lies between two projections is as their matrices are.
+        boolean between = switch (weight.axes().getFirst()) {
+            case HIDDEN -> true;
+            case HEADS, KV_HEADS -> exchange.byHeads();
+            default -> false;
+        };
+        return between ? exchange.at(o, weight, y) : exchange.back(o, weight, y);
     }
 
     private List<Value> multiplyBlocks(Ops o, Weights weights, Value x, List<String> names) {

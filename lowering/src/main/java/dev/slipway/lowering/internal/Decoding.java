@@ -146,7 +146,7 @@ final class Decoding {
                     Value somePositions = c.b().dynamicSlice(positions, List.of(zero, column), sizes);
                     LayerStack.State state = layers.run(
                             c,
-                            new LayerStack.Pass.Step(column, null, false),
+                            new LayerStack.Pass.Step(column, null),
                             new Positions(somePositions, held),
                             new LayerStack.State(embedInParts(c, someIds, somePositions), it.subList(2, it.size())));
                     List<Value> carried = new ArrayList<>();
@@ -210,8 +210,7 @@ final class Decoding {
      * @return logits {@code f32[rows, vocabulary]}, then the cache
      */
     List<Value> step(Ops o, Value column, Value positions, Value tokens, List<Value> cache) {
-        boolean behind = form.cacheWrites() == Form.CacheWrites.BEHIND_LAYERS;
-        return withLogits(o, feed(o, new LayerStack.Pass.Step(column, null, behind), positions, tokens, cache));
+        return withLogits(o, feed(o, new LayerStack.Pass.Step(column, null), positions, tokens, cache));
     }
 
     private List<Value> withLogits(Ops o, LayerStack.State state) {
@@ -239,8 +238,7 @@ final class Decoding {
     LayerStack.State feed(
             Ops o, Value column, Value positions, Value tokens, List<Value> cache, @Nullable Beginning beginning) {
         Value going = beginning == null ? null : o.b().not(beginning.first());
-        LayerStack.State fed = feed(
-                o, new LayerStack.Pass.Step(column, going, false), positions, tokens, layers.clear(o, cache, column));
+        LayerStack.State fed = feed(o, new LayerStack.Pass.Step(column, going), positions, tokens, cache);
         return beginning == null
                 ? fed
                 : new LayerStack.State(o.b().select(beginning.first(), beginning.last(), fed.x()), fed.cache());

@@ -17,10 +17,13 @@ import java.util.Objects;
  *
  * @param rows mesh axes of the batch
  * @param matrices how the matrices that share axes with it lie, by name as a layer has it; without the dimension of layers
+ * @param byHeads whether queries, keys and values stay where their matrices are until they are attended to
  */
-record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> matrices) {
+record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> matrices, boolean byHeads) {
+    private static final String KEYS = "k/weight";
+
     /** Nothing moves. */
-    static final Exchange NONE = new Exchange(ImmutableList.of(), ImmutableMap.of());
+    static final Exchange NONE = new Exchange(ImmutableList.of(), ImmutableMap.of(), false);
 
     /** Whether a matrix shares mesh axes with the batch. */
     boolean shares(String matrix) {
@@ -60,6 +63,11 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
                 whole ? y : at(o, matrix, y),
                 rows,
                 outputs.stream().map(axes -> without(axes, rows)).toList());
+    }
+
+    /** What attention must know of rows, {@code [batch, ...]}, to where their heads are. */
+    Value toHeads(Ops o, Value x) {
+        return byHeads && shares(KEYS) ? lay(o, x, others(KEYS), List.of()) : x;
     }
 
     /** What is looked up in a table that is cut, {@code [batch, ...]}, to its parts. */

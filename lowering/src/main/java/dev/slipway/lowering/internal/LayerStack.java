@@ -66,10 +66,8 @@ final class LayerStack {
          * One position, or some of a prompt: written from a column on, attended to with everything in the cache.
          *
          * @param going whether to run at all, {@code i1[]}; null if so. Unrolled layers run in any case
-         * @param reads whether scanned layers only read the cache, and what they add is written behind them all: {@link
-         *     Form.CacheWrites#BEHIND_LAYERS}. A cache that begins in the program lies as the loop wants it in any case
          */
-        record Step(Value column, @Nullable Value going, boolean reads) implements Pass {}
+        record Step(Value column, @Nullable Value going) implements Pass {}
     }
 
     /** Number of tensors in the cache. */
@@ -111,18 +109,6 @@ final class LayerStack {
         };
     }
 
-    /**
-     * Zeroes the column that a step is to write, where layers are scanned. libtpu keeps in on-chip memory only what a loop's
-     * body uses soon after it begins, and a use in an inner loop counts as one at that loop's end: a decode loop whose
-     * first use of the cache is the layers' loop has it in HBM.
-     */
-    List<Value> clear(Ops o, List<Value> cache, Value column) {
-        if (form.layers() == Form.Layers.UNROLLED) {
-            return cache;
-        }
-        return putAll(o, cache, columns(o, cache, 1), column);
-    }
-
     /** Zeroes for some columns of all layers. */
     private List<Value> columns(Ops o, List<Value> cache, long count) {
         return IntStream.range(0, cache.size())
@@ -157,7 +143,8 @@ final class LayerStack {
     }
 
     /** Runs the layers. */
-    State run(Ops o, Pass pass, Positions positions, State state) {
+    State run(Ops o, Pass pass, Positions where, State state) {
+        Positions positions = emitter.atHeads(o, where);
         return form.layers() == Form.Layers.SCANNED
                 ? scan(o, pass, positions, state)
                 : unroll(o, pass, positions, state);
@@ -197,7 +184,7 @@ final class LayerStack {
         Value all = o.scalar(ElementType.I32, config.depth());
         @Nullable Value going = pass instanceof Pass.Step step ? step.going() : null;
         Value depth = going == null ? all : o.b().select(going, all, o.scalar(ElementType.I32, 0));
-        boolean reads = pass instanceof Pass.Step step && step.reads();
+        boolean reads = pass instanceof Pass.Step && form.cacheWrites() == Form.CacheWrites.BEHIND_LAYERS;
         @Nullable Value extent = extent(o, pass, positions, state);
         List<Value> cache = state.cache();
         List<Value> written = reads ? columns(o, cache, o.size(state.x(), 1)) : cache;
@@ -225,7 +212,7 @@ final class LayerStack {
                     return List.of(c.add(index, 1), x, slot.keys, slot.values);
                 });
         State after = new State(carried.get(1), carried.subList(2, 4));
-        return pass instanceof Pass.Step step && step.reads()
+        return reads && pass instanceof Pass.Step step
                 ? new State(after.x(), putAll(o, cache, after.cache(), step.column()))
                 : after;
     }

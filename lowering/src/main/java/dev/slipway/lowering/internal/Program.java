@@ -27,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -45,6 +46,7 @@ public final class Program {
     private final List<TensorSpec> results = new ArrayList<>();
     private final ParameterLayout layout;
     private final int parameters;
+    private final boolean byHeads;
 
     Program(DecoderConfig config, Form form, Mesh mesh, ShardingRules rules, ParameterLayout layout) {
         this.config = config;
@@ -60,6 +62,7 @@ public final class Program {
             case AXLEARN -> addAxlearnParameters();
         }
         this.parameters = arguments.size();
+        this.byHeads = attendsByHeads();
     }
 
     /** The parameters that a model's programs take. */
@@ -81,6 +84,7 @@ public final class Program {
         this.layout = from.layout;
         this.axes.putAll(from.axes);
         this.parameters = 0;
+        this.byHeads = from.byHeads;
     }
 
     /** How many parts the batch is cut into where it divides. */
@@ -156,7 +160,7 @@ public final class Program {
             return;
         }
         List<Weight> parts = joined.stream()
-                .map(name -> java.util.Objects.requireNonNull(weights.get(name + "/weight")))
+                .map(name -> Objects.requireNonNull(weights.get(name + "/weight")))
                 .toList();
         long out = parts.stream().mapToLong(Weight::out).sum();
         int bits = form.matrices() == Form.Matrices.HALF_BLOCKS && !prefix.isEmpty() ? 4 : 8;
@@ -174,24 +178,32 @@ public final class Program {
 
     private void addWeight(String name, Weight weight, List<Long> leading) {
         List<Long> shape = new ArrayList<>(leading);
-        List<List<String>> wished = new ArrayList<>();
-        leading.forEach(_ -> wished.add(List.of()));
-        for (int i = 0; i < weight.shape().size(); i++) {
-            shape.add((long) weight.shape().get(i));
-            wished.add(rules.of(weight.axes().get(i)));
-        }
+        weight.shape().forEach(size -> shape.add((long) size));
+        List<List<String>> cut = new ArrayList<>(Collections.nCopies(leading.size(), List.of()));
+        cut.addAll(cut(weight));
+        arguments.add(new TensorSpec(
+                PARAMS + name, TensorType.of(form.weights(), longs(shape)), new PartitionSpec(cut), false));
+    }
+
+    /** The mesh axes of each dimension of a weight. */
+    private List<List<String>> cut(Weight weight) {
+        // Rows meet a norm's scale whole: cut, it would be gathered anew in each layer of each step.
+        boolean scale = weight.axes().equals(List.of(Parameters.Axis.WIDTH));
         // Outputs before the residual stream: a product's parts are then products, not parts of sums.
-        List<Integer> order = new ArrayList<>();
-        for (int i = 0; i < leading.size(); i++) {
-            order.add(i);
-        }
-        IntStream.range(0, weight.axes().size())
+        List<Integer> order = IntStream.range(0, weight.axes().size())
                 .boxed()
                 .sorted(Comparator.comparing(i -> weight.axes().get(i) == Parameters.Axis.WIDTH))
-                .forEach(i -> order.add(leading.size() + i));
+                .toList();
         // Layers alike are noted once: the name without the layer's number.
-        PartitionSpec spec = new PartitionSpec(ShardingRules.assign(weight.name(), shape, wished, order, axes, notes));
-        arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
+        return ShardingRules.assign(
+                weight.name(),
+                weight.shape().stream().map(Integer::longValue).toList(),
+                weight.axes().stream()
+                        .map(axis -> scale ? List.<String>of() : rules.of(axis))
+                        .toList(),
+                order,
+                axes,
+                notes);
     }
 
     /** The first spelling of a sharding that divides; what does not is noted. */
@@ -206,7 +218,30 @@ public final class Program {
             case AXLEARN -> AxlearnParameters.matrices(this::partition);
         };
         return new Exchange(
-                ImmutableList.copyOf(rows.axes(0)), ImmutableMap.copyOf(Maps.filterValues(matrices, this::sharesAxes)));
+                ImmutableList.copyOf(rows.axes(0)),
+                ImmutableMap.copyOf(Maps.filterValues(matrices, this::sharesAxes)),
+                byHeads);
+    }
+
+    /**
+     * Whether the cache lies by heads, and attention stays where the matrices of heads are: where these cut heads, all
+     * alike, and nothing else. Four exchanges in a layer fewer than by rows.
+     */
+    private boolean attendsByHeads() {
+        if (layout == ParameterLayout.AXLEARN) {
+            return false;
+        }
+        ImmutableMap<String, Weight> layer = Parameters.ofLayer(config);
+        List<List<String>> keys = cut(layer, "k");
+        List<String> heads = keys.getFirst();
+        return keys.equals(List.of(heads, List.of(), List.of()))
+                && cut(layer, "q").equals(keys)
+                && cut(layer, "v").equals(keys)
+                && cut(layer, "o").equals(List.of(List.of(), heads, List.of()));
+    }
+
+    private List<List<String>> cut(ImmutableMap<String, Weight> layer, String matrix) {
+        return cut(Objects.requireNonNull(layer.get(matrix + "/weight"), matrix));
     }
 
     private boolean sharesAxes(PartitionSpec cut) {
@@ -248,7 +283,7 @@ public final class Program {
         return assign(what, list(shape), wished);
     }
 
-    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads. */
+    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads; which take their axes first. */
     PartitionSpec cacheSpec(int rowDimension, long... shape) {
         List<List<String>> wished = new ArrayList<>();
         for (int i = 0; i < shape.length; i++) {
@@ -257,7 +292,12 @@ public final class Program {
                             ? rules.batch()
                             : i == rowDimension + 1 ? rules.of(Parameters.Axis.KV_HEADS) : List.of());
         }
-        return assign("cache", list(shape), wished);
+        List<Integer> order =
+                new ArrayList<>(IntStream.range(0, shape.length).boxed().toList());
+        if (byHeads) {
+            Collections.swap(order, rowDimension, rowDimension + 1);
+        }
+        return new PartitionSpec(ShardingRules.assign("cache", list(shape), wished, order, axes, notes));
     }
 
     /** Adds an argument after the parameters. */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import dev.slipway.runtime.CompileOptions;
+import dev.slipway.runtime.StatusException;
+import dev.slipway.topology.Platform;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/**
+ * Options of a compiler by name: strings, booleans, longs and doubles. In the order of names, so that equal options make
+ * equal jobs.
+ *
+ * @param suggested what suits a platform; a plugin that does not know one of them goes without it
+ * @param given what the caller gives, over what is suggested
+ */
+record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given) {
+    /** The compiler's own. */
+    static final CompilerOptions NONE = new CompilerOptions(Map.of(), Map.of());
+
+    CompilerOptions {
+        suggested = Collections.unmodifiableMap(new TreeMap<>(suggested));
+        given = Collections.unmodifiableMap(new TreeMap<>(given));
+    }
+
+    /** What is given over what suits a platform; whole numbers of any type are longs. */
+    static CompilerOptions of(Platform platform, Map<String, ?> given) {
+        Map<String, Object> normalised = new TreeMap<>();
+        given.forEach((name, value) -> normalised.put(name, value instanceof Integer i ? Long.valueOf(i) : value));
+        return new CompilerOptions(InferenceRunner.compilerOptionsFor(platform), normalised);
+    }
+
+    /**
+     * For one partition on each device, devices in mesh order.
+     *
+     * @throws AotException if a value is of no type that an option can have
+     */
+    CompileOptions on(int[] deviceIds) {
+        Map<String, Object> options = new TreeMap<>(suggested);
+        options.putAll(given);
+        return CompileOptions.of(o -> {
+            o.numPartitions(deviceIds.length).deviceAssignment(deviceIds);
+            options.forEach((name, value) -> {
+                switch (value) {
+                    case String text -> o.compilerOption(name, text);
+                    case Boolean flag -> o.compilerOption(name, flag);
+                    case Long number -> o.compilerOption(name, number);
+                    case Double number -> o.compilerOption(name, number);
+                    default ->
+                        throw new AotException(
+                                "compiler option %s has the value %s of %s; a string, a boolean or a number is expected"
+                                        .formatted(name, value, value.getClass().getSimpleName()));
+                }
+            });
+        });
+    }
+
+    /** What a compiler answered, and the options that it knew. */
+    record Told<T>(T answer, CompilerOptions options) {}
+
+    /** Compiles for devices with these options, but for those among the suggested that the compiler does not know. */
+    <T> Told<T> tell(int[] deviceIds, Function<CompileOptions, T> compiler) {
+        try {
+            return new Told<>(compiler.apply(on(deviceIds)), this);
+        } catch (StatusException.InvalidArgument e) {
+            return unknown(e).orElseThrow(() -> e).tell(deviceIds, compiler);
+        }
+    }
+
+    /** These options without the suggested one that a compiler says it does not know. */
+    private Optional<CompilerOptions> unknown(StatusException.InvalidArgument refusal) {
+        String message = String.valueOf(refusal.getMessage());
+        return suggested.keySet().stream()
+                .filter(name -> !given.containsKey(name) && message.contains("No such compile option: '" + name + "'"))
+                .findFirst()
+                .map(name -> {
+                    Map<String, Object> known = new TreeMap<>(suggested);
+                    known.remove(name);
+                    return new CompilerOptions(known, given);
+                });
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
+import dev.slipway.lowering.ParameterSource;
+import dev.slipway.lowering.RandomSource;
+import dev.slipway.mesh.MeshSpec;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.topology.Topologies;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Programs in the form for TPUs, with passes of few columns, run on virtual devices of this CPU. */
+class TpuFormTest {
+    private static final int LENGTH = 24;
+    private static final int WIDTH = 8;
+    private static final int ROWS = 8;
+    private static final DecodeOptions OPTIONS = DecodeOptions.greedy(LENGTH);
+    private static final int[][] PROMPTS = {
+        {17, 201, 33, 90, 120, 7}, {5}, {66, 67, 68, 69, 1, 2, 3, 4}, {}, {9, 8, 7}, {100, 101}, {250, 3, 77, 12}, {42}
+    };
+    private static final Form SIMPLE = Form.scanned(ElementType.F32);
+    private static final Form TPU = InferenceRunner.formFor(
+                    Topologies.resolve("v5e-8").chip())
+            .withElements(ElementType.F32)
+            .withTokensPerPass(2 * ROWS);
+
+    /** Weights that every run draws alike. */
+    private static final ParameterSource WEIGHTS = (name, target, type) -> {
+        SplittableRandom random = new SplittableRandom(name.hashCode());
+        for (long i = 0; i < target.byteSize() / 4; i++) {
+            target.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextGaussian(0, 0.2));
+        }
+    };
+
+    /** Heads that divide by the mesh axes that cut the batch, and heads that do not; one query head a KV head, and several. */
+    @ParameterizedTest
+    @CsvSource({
+        "8, 1, 1, 1",
+        "2, 1, 1, 1",
+        "8, 1, 8, 1",
+        "4, 1, 8, 1",
+        "8, 2, 4, 1",
+        "4, 2, 4, 1",
+        "2, 4, 2, 1",
+        "8, 1, 2, 4",
+        "4, 1, 2, 4",
+        "4, 2, 2, 2"
+    })
+    void itGivesTheTokensAndScoresOfASimpleProgramOnOneDevice(int kvHeads, int data, int fsdp, int model) {
+        DecoderConfig config = DecoderConfig.llama(
+                256, 64, 2, 8, kvHeads, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+        MeshSpec mesh = MeshSpec.of(List.of("data", "fsdp", "model"), data, fsdp, model);
+        InferenceRunner simple = InferenceRunner.of(config, OPTIONS).withForm(SIMPLE);
+        InferenceRunner tpu = InferenceRunner.of(config, OPTIONS).withForm(TPU).withMesh(mesh);
+
+        try (DecodeSession one = open(simple, "cpu");
+                DecodeSession cut = open(tpu, data * fsdp * model == 1 ? "cpu" : "cpu-8")) {
+            Map<String, HostArray> expected = sampled(one);
+            Map<String, HostArray> found = sampled(cut);
+            assertThat(ints(found, "sequences")).isEqualTo(ints(expected, "sequences"));
+            assertThat(floats(found, "token_scores")).containsExactly(floats(expected, "token_scores"), within(1e-4f));
+            assertThat(stream(cut)).isEqualTo(stream(one));
+        }
+    }
+
+    private static DecodeSession open(InferenceRunner runner, String machine) {
+        return DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve(machine), WEIGHTS);
+    }
+
+    private static Map<String, HostArray> sampled(DecodeSession session) {
+        return session.sampleDecode(PROMPTS, WIDTH, Map.of(), RandomSource.RBG.key(0));
+    }
+
+    /** The tokens of a stream, by the programs that a server would use. */
+    private static List<List<Integer>> stream(DecodeSession session) {
+        List<List<Integer>> steps = new ArrayList<>();
+        try (DecodeSession.TokenStream stream = session.stream(PROMPTS, WIDTH, Map.of(), RandomSource.RBG.key(0))) {
+            steps.add(list(stream.tokens()));
+            while (steps.size() < LENGTH - WIDTH) {
+                steps.add(list(stream.advance()));
+            }
+        }
+        return steps;
+    }
+
+    private static List<Integer> list(int[] tokens) {
+        return Arrays.stream(tokens).boxed().toList();
+    }
+
+    private static int[] ints(Map<String, HostArray> results, String path) {
+        return results.get(path).ints();
+    }
+
+    private static float[] floats(Map<String, HostArray> results, String path) {
+        return results.get(path).floats();
+    }
+}
