@@ -31,6 +31,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** What all programs of a model have in common: arguments with shardings, one function {@code main}, a mesh. */
 public final class Program {
@@ -178,32 +179,26 @@ public final class Program {
 
     private void addWeight(String name, Weight weight, List<Long> leading) {
         List<Long> shape = new ArrayList<>(leading);
-        weight.shape().forEach(size -> shape.add((long) size));
-        List<List<String>> cut = new ArrayList<>(Collections.nCopies(leading.size(), List.of()));
-        cut.addAll(cut(weight));
-        arguments.add(new TensorSpec(
-                PARAMS + name, TensorType.of(form.weights(), longs(shape)), new PartitionSpec(cut), false));
-    }
-
-    /** The mesh axes of each dimension of a weight. */
-    private List<List<String>> cut(Weight weight) {
+        List<List<String>> wished = new ArrayList<>();
+        leading.forEach(_ -> wished.add(List.of()));
         // Rows meet a norm's scale whole: cut, it would be gathered anew in each layer of each step.
         boolean scale = weight.axes().equals(List.of(Parameters.Axis.WIDTH));
+        for (int i = 0; i < weight.shape().size(); i++) {
+            shape.add((long) weight.shape().get(i));
+            wished.add(scale ? List.of() : rules.of(weight.axes().get(i)));
+        }
         // Outputs before the residual stream: a product's parts are then products, not parts of sums.
-        List<Integer> order = IntStream.range(0, weight.axes().size())
+        List<Integer> order = new ArrayList<>();
+        for (int i = 0; i < leading.size(); i++) {
+            order.add(i);
+        }
+        IntStream.range(0, weight.axes().size())
                 .boxed()
                 .sorted(Comparator.comparing(i -> weight.axes().get(i) == Parameters.Axis.WIDTH))
-                .toList();
+                .forEach(i -> order.add(leading.size() + i));
         // Layers alike are noted once: the name without the layer's number.
-        return ShardingRules.assign(
-                weight.name(),
-                weight.shape().stream().map(Integer::longValue).toList(),
-                weight.axes().stream()
-                        .map(axis -> scale ? List.<String>of() : rules.of(axis))
-                        .toList(),
-                order,
-                axes,
-                notes);
+        PartitionSpec spec = new PartitionSpec(ShardingRules.assign(weight.name(), shape, wished, order, axes, notes));
+        arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
     }
 
     /** The first spelling of a sharding that divides; what does not is noted. */
@@ -228,20 +223,19 @@ public final class Program {
      * alike, and nothing else. Four exchanges in a layer fewer than by rows.
      */
     private boolean attendsByHeads() {
-        if (layout == ParameterLayout.AXLEARN) {
+        if (mesh.size() == 1 || layout == ParameterLayout.AXLEARN) {
             return false;
         }
-        ImmutableMap<String, Weight> layer = Parameters.ofLayer(config);
-        List<List<String>> keys = cut(layer, "k");
-        List<String> heads = keys.getFirst();
-        return keys.equals(List.of(heads, List.of(), List.of()))
-                && cut(layer, "q").equals(keys)
-                && cut(layer, "v").equals(keys)
-                && cut(layer, "o").equals(List.of(List.of(), heads, List.of()));
+        Map<String, PartitionSpec> matrices = matrices();
+        List<String> heads = axes(matrices, "k").getFirst();
+        return Stream.of("q", "k", "v")
+                        .allMatch(name -> axes(matrices, name).equals(List.of(heads, List.of(), List.of())))
+                && axes(matrices, "o").equals(List.of(List.of(), heads, List.of()));
     }
 
-    private List<List<String>> cut(ImmutableMap<String, Weight> layer, String matrix) {
-        return cut(Objects.requireNonNull(layer.get(matrix + "/weight"), matrix));
+    private static List<List<String>> axes(Map<String, PartitionSpec> matrices, String matrix) {
+        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix + "/weight"), matrix);
+        return IntStream.range(0, 3).mapToObj(spec::axes).toList();
     }
 
     private boolean sharesAxes(PartitionSpec cut) {
@@ -283,7 +277,7 @@ public final class Program {
         return assign(what, list(shape), wished);
     }
 
-    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads; which take their axes first. */
+    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads, which come first where attention is by heads. */
     PartitionSpec cacheSpec(int rowDimension, long... shape) {
         List<List<String>> wished = new ArrayList<>();
         for (int i = 0; i < shape.length; i++) {
