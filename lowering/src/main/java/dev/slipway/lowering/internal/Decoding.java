@@ -67,7 +67,7 @@ final class Decoding {
     /**
      * What is known after the prompts are read.
      *
-     * @param activations behind the layers, {@code [batch, columns, width]}: of all columns, or of the last ones read
+     * @param activations behind the layers, {@code [batch, columns, width]}: of all columns, or of the last one
      * @param lengths of the prompts, {@code i32[batch]}, at least 1
      * @param cache see {@link LayerStack}
      */
@@ -119,7 +119,7 @@ final class Decoding {
 
     /**
      * Reads the prompts some columns at a time, from the first column on in which some prompt has begun; gives the
-     * activations of the last columns.
+     * activations of the last column.
      */
     private LayerStack.State inPasses(Ops o, long columns, Value ids, Value positions, Value first, List<Value> empty) {
         long batch = o.size(ids, 0);
@@ -136,7 +136,7 @@ final class Decoding {
         Value begun = o.b().multiply(o.b().divide(o.b().reduceMin(first, 0), each), each);
         List<Value> start = new ArrayList<>();
         start.add(begun);
-        start.add(o.zeros(form.compute(), batch, columns, config.width()));
+        start.add(o.zeros(form.compute(), batch, 1, config.width()));
         start.addAll(empty);
         List<Value> end =
                 o.loop(start, (c, it) -> c.compare(it.get(0), c.int32(width), ComparisonDirection.LT), (c, it) -> {
@@ -151,7 +151,7 @@ final class Decoding {
                             new LayerStack.State(embedInParts(c, someIds, somePositions), it.subList(2, it.size())));
                     List<Value> carried = new ArrayList<>();
                     carried.add(c.plus(column, columns));
-                    carried.add(state.x());
+                    carried.add(c.sliceAxis(state.x(), 1, columns - 1, columns));
                     carried.addAll(state.cache());
                     return carried;
                 });
@@ -232,7 +232,7 @@ final class Decoding {
      * Feeds one token to each row, without the head, with a cache that began in the program.
      *
      * @param beginning null where there is a token to feed in any case. In the first step the column is written for nothing
-     *     where layers are unrolled, so it is to be that of the next step
+     *     but where each of scanned layers writes its own, so it is to be that of the next step
      * @return activations {@code [rows, width]} and the cache
      */
     LayerStack.State feed(
