@@ -9,6 +9,7 @@ import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ record CompiledReport(
         Memory memory,
         Cost cost,
         Fit fit,
+        @JsonProperty("compiler_options") Map<String, Object> compilerOptions,
         List<Tensor> arguments,
         List<Tensor> results,
         List<String> notes) {
@@ -100,6 +102,7 @@ record CompiledReport(
                         compiled.deviceBytes() == 0 || compiled.peakBytes() <= compiled.deviceBytes(),
                         compiled.peakBytes(),
                         compiled.deviceBytes() == 0 ? null : compiled.deviceBytes()),
+                compiled.options().compilerOptions(),
                 program.arguments().stream().map(Tensor::of).toList(),
                 program.results().stream().map(Tensor::of).toList(),
                 program.notes());

@@ -56,6 +56,25 @@ class CompileCommandTest {
         assertThat(partition(report, "params/embedding/weight")).isEqualTo("P('model', None)");
     }
 
+    @Test
+    void theReportNamesTheCompilersOptionsOwnOnesOverThoseThatSuitThePlatform() {
+        Slipway run = Slipway.run(
+                "compile",
+                "--target=v5e-4",
+                "--json",
+                "--option=xla_tpu_enable_async_collective_fusion=true",
+                "--option=xla_jf_spmd_threshold_for_windowed_einsum_mib=64");
+
+        assertThat(run.code()).as(run.err()).isZero();
+        JsonNode options = run.json().get("compiler_options");
+        assertThat(options.get("xla_tpu_enable_async_collective_fusion").asBoolean())
+                .isTrue();
+        assertThat(options.get("xla_jf_spmd_threshold_for_windowed_einsum_mib").asString())
+                .isEqualTo("64");
+        assertThat(options.get("xla_tpu_control_large_2nd_minor_layout_for_x16").asInt())
+                .isZero();
+    }
+
     private static String partition(JsonNode report, String path) {
         return report.get("arguments").values().stream()
                 .filter(argument -> argument.get("path").asString().equals(path))

@@ -7,6 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -76,7 +77,7 @@ public final class CompileOptions {
     private final int @Nullable [] deviceAssignment;
     private final @Nullable OptimizationLevel optimizationLevel;
     private final @Nullable OptimizationLevel memoryFittingLevel;
-    private final TreeMap<String, Object> compilerOptions;
+    private final Map<String, Object> compilerOptions;
     private final List<Shape> argumentLayouts;
     private final @Nullable Shape resultLayout;
     private final boolean tupledArguments;
@@ -90,7 +91,7 @@ public final class CompileOptions {
         this.deviceAssignment = builder.deviceAssignment;
         this.optimizationLevel = builder.optimizationLevel;
         this.memoryFittingLevel = builder.memoryFittingLevel;
-        this.compilerOptions = new TreeMap<>(builder.compilerOptions);
+        this.compilerOptions = Collections.unmodifiableMap(new TreeMap<>(builder.compilerOptions));
         this.argumentLayouts = builder.argumentLayouts;
         this.resultLayout = builder.resultLayout;
         this.tupledArguments = builder.tupledArguments;
@@ -132,6 +133,11 @@ public final class CompileOptions {
     /** Partitions: devices that one copy of the program is spread over. */
     public int numPartitions() {
         return numPartitions;
+    }
+
+    /** The compiler's options by name, in the order of names: strings, booleans, longs and doubles. */
+    public Map<String, Object> compilerOptions() {
+        return compilerOptions;
     }
 
     /** What {@link #of} fills. */
