@@ -25,7 +25,9 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
     /**
      * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, all of these but
      * the experts over {@code fsdp} too, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
-     * Weights of which nothing else divides are cut over {@code fsdp} along the residual stream.
+     * Matrices of which nothing else divides are cut over {@code fsdp} along the residual stream; norms' scales are whole. The
+     * cache is cut by its rows as the batch and by its heads as keys and values, and by heads first where these axes cut the
+     * heads of all attention's matrices alike.
      */
     public static ShardingRules standard() {
         ImmutableList<String> outputs = ImmutableList.of("model", "fsdp");
