@@ -14,7 +14,7 @@ public final class CompilerCrashedException extends AotException {
 
     CompilerCrashedException(int exit, String log) {
         super(
-                "the compiler's process ended with code %d without an answer%s; the program has something that this plugin aborts on"
+                "the compiler's process ended with code %d without an answer%s; one of its options or something in the program makes this plugin abort: compile without the options that you gave, or another program"
                         .formatted(exit, reason(log)));
         this.exit = exit;
         this.log = log;

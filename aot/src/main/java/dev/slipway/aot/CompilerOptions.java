@@ -18,6 +18,9 @@ import java.util.function.Function;
  * @param given what the caller gives, over what is suggested
  */
 record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given) {
+    private static final String NO_SUCH = "No such compile option: '";
+    private static final String NO_VALUE = "into flag ";
+
     /** The compiler's own. */
     static final CompilerOptions NONE = new CompilerOptions(Map.of(), Map.of());
 
@@ -66,7 +69,7 @@ record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given)
         try {
             return new Told<>(compiler.apply(on(deviceIds)), this);
         } catch (StatusException.InvalidArgument e) {
-            return unknown(e).orElseThrow(() -> e).tell(deviceIds, compiler);
+            return unknown(e).orElseThrow(() -> explained(e)).tell(deviceIds, compiler);
         }
     }
 
@@ -74,12 +77,34 @@ record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given)
     private Optional<CompilerOptions> unknown(StatusException.InvalidArgument refusal) {
         String message = String.valueOf(refusal.getMessage());
         return suggested.keySet().stream()
-                .filter(name -> !given.containsKey(name) && message.contains("No such compile option: '" + name + "'"))
+                .filter(name -> !given.containsKey(name) && message.contains(NO_SUCH + name + "'"))
                 .findFirst()
                 .map(name -> {
                     Map<String, Object> known = new TreeMap<>(suggested);
                     known.remove(name);
                     return new CompilerOptions(known, given);
                 });
+    }
+
+    /** A refusal, with a remedy where it is an option's that the caller gave. */
+    private StatusException explained(StatusException.InvalidArgument refusal) {
+        String message = String.valueOf(refusal.getMessage()).strip();
+        for (Map.Entry<String, Object> option : given.entrySet()) {
+            if (message.contains(NO_SUCH + option.getKey() + "'")) {
+                return StatusException.of(
+                        refusal.code(),
+                        "the plugin has no compiler option " + option.getKey()
+                                + "; check its spelling, or leave it out (" + message + ")",
+                        refusal.payloads());
+            }
+            if (message.contains(NO_VALUE + option.getKey())) {
+                return StatusException.of(
+                        refusal.code(),
+                        "compiler option %s has the value %s; one of its own type is expected, e.g. true or false for a switch (%s)"
+                                .formatted(option.getKey(), option.getValue(), message),
+                        refusal.payloads());
+            }
+        }
+        return refusal;
     }
 }

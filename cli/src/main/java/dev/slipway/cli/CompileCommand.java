@@ -8,10 +8,13 @@ import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.runtime.StatusException;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -62,8 +65,13 @@ final class CompileCommand implements Callable<Integer> {
             description = "A GGUF file, a folder or config.json, or a name; ${DEFAULT-VALUE} by default.")
     private String model = Model.PACKAGED;
 
-    @Option(names = "--target", paramLabel = "TARGET", description = "The machine, e.g. v5e-16; this CPU by default.")
-    private @Nullable String target;
+    @Option(
+            names = "--target",
+            split = ",",
+            paramLabel = "TARGET",
+            description =
+                    "The machine, e.g. v5e-16; this CPU by default. Several are compared in a table: v5e-16,v5p-8.")
+    private List<String> targets = List.of("cpu");
 
     @Option(
             names = "--batch",
@@ -129,13 +137,14 @@ final class CompileCommand implements Callable<Integer> {
     @Option(
             names = "--out",
             paramLabel = "FILE",
-            description = "Write the executable to a file; with several methods each to FILE.METHOD.")
+            description = "Write the executable to a file; with several targets or methods each to FILE.TARGET.METHOD.")
     private @Nullable Path out;
 
     @Option(
             names = "--module",
             paramLabel = "FILE",
-            description = "Write the StableHLO module to a file; with several methods each to FILE.METHOD.")
+            description =
+                    "Write the StableHLO module to a file; with several targets or methods each to FILE.TARGET.METHOD.")
     private @Nullable Path moduleFile;
 
     @Option(
@@ -153,53 +162,98 @@ final class CompileCommand implements Callable<Integer> {
         if (prefillChunk != null) {
             atLeastOne("--prefill-chunk", prefillChunk);
         }
-        for (Path file : Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
-            OutFile.refuse(file); // before minutes of work, not after
+        List<Topology> machines = new ArrayList<>();
+        for (String target : targets) {
+            machines.add(meshOptions.topology(target));
+        }
+        for (Topology machine : machines) {
+            for (String method : methods) {
+                for (Path file :
+                        Stream.of(out, moduleFile).filter(Objects::nonNull).toList()) {
+                    OutFile.refuse(named(file, machine, method)); // before minutes of work, not after
+                }
+            }
         }
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
-            Topology machine = meshOptions.topology(target == null ? "cpu" : target);
+            if (!lowerOnly && isolation() == AotCompiler.Isolation.IN_PROCESS) {
+                plugins.loadAhead(machines.getFirst().platform());
+            }
+            List<Job> jobs = new ArrayList<>();
+            for (Topology machine : machines) {
+                InferenceRunner runner = runner(opened, machine);
+                for (String method : methods) {
+                    jobs.add(lower(runner, machine, method));
+                }
+            }
             if (!lowerOnly) {
-                plugins.loadAhead(machine.platform());
-            }
-            InferenceRunner runner = runner(opened, machine);
-            AotCompiler compiler = new AotCompiler(platform -> {
-                // The program is lowered and printed, and XLA is about to take its time: now, and not before, this
-                // thread waits.
-                output.expect(CompiledReport.class);
-                return plugins.locate(platform);
-            });
-            Map<String, CompiledReport> reports = new LinkedHashMap<>();
-            for (String method : methods) {
-                AotCompiler.Lowered lowered =
-                        AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
-                if (moduleFile != null) {
-                    OutFile.write(
-                            ofMethod(moduleFile, method),
-                            lowered.program().module().toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                AotCompiler compiler = new AotCompiler(
+                        platform -> {
+                            // Programs are lowered and printed, and XLA is about to take its time: now, and not before,
+                            // this
+                            // thread waits.
+                            output.expect(CompiledReport.class);
+                            return plugins.locate(platform);
+                        },
+                        isolation());
+                List<Comparison.Outcome> outcomes = new ArrayList<>();
+                for (Job job : jobs) {
+                    plugins.locate(job.machine().platform());
+                    outcomes.add(compile(compiler, opened.name(), job, machines.size() > 1));
                 }
-                if (lowerOnly) {
-                    continue;
+                Comparison compared = new Comparison(outcomes);
+                if (output.json()) {
+                    output.document(compared.document());
+                } else {
+                    compared.print(output);
                 }
-                plugins.locate(machine.platform());
-                Compiled compiled;
-                try (Progress progress = Progress.begin(output, "compiling " + method + " for " + machine.name())) {
-                    compiled = compiler.compile(lowered, compilerOptions());
-                    progress.at("done");
-                }
-                if (out != null) {
-                    OutFile.write(ofMethod(out, method), compiled.executable().toBytes());
-                }
-                reports.put(method, CompiledReport.of(opened.name(), compiled));
-            }
-            if (output.json() && !reports.isEmpty()) {
-                output.document(
-                        reports.size() == 1 ? reports.values().iterator().next() : reports);
-            } else {
-                reports.values().forEach(report -> report.print(output));
             }
         }
         return 0;
+    }
+
+    /** A program for a machine, lowered. */
+    private record Job(String method, AotCompiler.Lowered lowered) {
+        Topology machine() {
+            return lowered.topology();
+        }
+    }
+
+    private Job lower(InferenceRunner runner, Topology machine, String method) throws IOException {
+        AotCompiler.Lowered lowered = AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
+        if (moduleFile != null) {
+            OutFile.write(
+                    named(moduleFile, machine, method),
+                    lowered.program().module().toString().getBytes(StandardCharsets.UTF_8));
+        }
+        return new Job(method, lowered);
+    }
+
+    /** @param compared whether a program that is too large for its machine is a result among others */
+    private Comparison.Outcome compile(AotCompiler compiler, String modelName, Job job, boolean compared)
+            throws IOException {
+        Compiled compiled;
+        try (Progress progress = Progress.begin(
+                output, "compiling " + job.method() + " for " + job.machine().name())) {
+            compiled = compiler.compile(job.lowered(), compilerOptions());
+            progress.at("done");
+        } catch (StatusException.CompileTimeHbmOom e) {
+            if (!compared) {
+                throw e;
+            }
+            return new Comparison.Outcome(job.machine(), job.method(), null, e);
+        }
+        if (out != null) {
+            OutFile.write(
+                    named(out, job.machine(), job.method()),
+                    compiled.executable().toBytes());
+        }
+        return new Comparison.Outcome(job.machine(), job.method(), CompiledReport.of(modelName, compiled), null);
+    }
+
+    /** An option can make a compiler abort; in a process of its own that ends no more than that process. */
+    private AotCompiler.Isolation isolation() {
+        return options.isEmpty() ? AotCompiler.Isolation.IN_PROCESS : AotCompiler.Isolation.WORKER;
     }
 
     private InferenceRunner runner(Model opened, Topology machine) {
@@ -244,8 +298,14 @@ final class CompileCommand implements Callable<Integer> {
         }
     }
 
-    /** The file of one program: several programs get their names behind the file's. */
-    private Path ofMethod(Path file, String method) {
-        return methods.size() == 1 ? file : file.resolveSibling(file.getFileName() + "." + method);
+    /** The file of one program: where there are several, they get their machines' and methods' names behind the file's. */
+    private Path named(Path file, Topology machine, String method) {
+        String name = String.valueOf(file.getFileName());
+        if (targets.size() > 1) {
+            name += "." + Machines.title(machine).replace(' ', '-').replace('/', '-');
+        }
+        return targets.size() == 1 && methods.size() == 1
+                ? file
+                : file.resolveSibling(methods.size() == 1 ? name : name + "." + method);
     }
 }

@@ -146,7 +146,7 @@ record CompiledReport(
         output.out().flush();
     }
 
-    private String meshText() {
+    String meshText() {
         List<String> parts = new ArrayList<>();
         for (int i = 0; i < mesh.axes().size(); i++) {
             parts.add(mesh.axes().get(i) + "=" + mesh.shape().get(i));

@@ -18,8 +18,7 @@ final class Failures {
         Output output = Output.of(command);
         String message = message(failure);
         if (output.json()) {
-            output.document(new ErrorDocument(new ErrorDocument.Detail(
-                    failure.getClass().getSimpleName(), message.isEmpty() ? failure.toString() : message)));
+            output.document(document(failure));
         }
         PrintWriter err = command.getErr();
         err.println(output.terminal().red("slipway: ") + message);
@@ -40,6 +39,13 @@ final class Failures {
             err.println("         see '" + command.getCommandSpec().qualifiedName() + " --help'");
         }
         return command.getCommandSpec().exitCodeOnInvalidInput();
+    }
+
+    /** A failure as JSON has it. */
+    static ErrorDocument document(Exception failure) {
+        String message = message(failure);
+        return new ErrorDocument(new ErrorDocument.Detail(
+                failure.getClass().getSimpleName(), message.isEmpty() ? failure.toString() : message));
     }
 
     private static String message(Exception failure) {

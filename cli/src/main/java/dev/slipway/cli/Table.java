@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /** Rows of cells in aligned columns; numbers to the right. Built by {@link #row}, printed once. */
 final class Table {
     private static final Pattern ESCAPE = Pattern.compile("\033\\[[0-9;]*m");
-    private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9][0-9,.]*(\\s?[%A-Za-z/]+)?");
+    private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9][0-9,.]*(e[-+][0-9]+)?(\\s?[%A-Za-z/]+)?");
 
     private final List<String> header;
     private final List<List<String>> rows = new ArrayList<>();

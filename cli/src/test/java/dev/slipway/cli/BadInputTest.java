@@ -105,7 +105,33 @@ class BadInputTest {
 
     @Test
     void anUnknownCompilerOptionIsNamed() {
-        refused(1, "xla_no_such_option", "compile", "--target=v4-8", "--option=xla_no_such_option=1");
+        refused(
+                1,
+                "the plugin has no compiler option xla_no_such_option; check its spelling",
+                "compile",
+                "--target=v4-8",
+                "--option=xla_no_such_option=1");
+    }
+
+    @Test
+    void aCompilerOptionsValueThatIsOfAnotherTypeIsNamed() {
+        refused(
+                1,
+                "compiler option xla_tpu_enable_async_collective_fusion has the value maybe",
+                "compile",
+                "--target=v4-8",
+                "--option=xla_tpu_enable_async_collective_fusion=maybe");
+    }
+
+    @Test
+    void anOptionThatACompilerAbortsOnDoesNotEndThisJvm() {
+        refused(
+                1,
+                "compile without the options that you gave",
+                "compile",
+                "--target=v4-8",
+                "--model=tiny-llama",
+                "--option=xla_tpu_scoped_vmem_limit_kib=-5");
     }
 
     @Test

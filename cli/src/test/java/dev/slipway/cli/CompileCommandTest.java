@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.slipway.runtime.SerializedExecutable;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,6 +116,50 @@ class CompileCommandTest {
         assertThat(run.code()).isEqualTo(1);
         assertThat(run.json().get("error").get("type").asString()).isEqualTo("CompileTimeHbmOom");
         assertThat(run.err()).contains("15.75G");
+    }
+
+    @Test
+    void severalMachinesAreComparedAlsoWhereTheProgramIsTooLargeForOne() throws Exception {
+        String[] command = {
+            "compile", "--model=llama-3-8b", "--target=v5e-1,v5p-8", "--shape=1,-1", "--out=" + folder.resolve("llama")
+        };
+        Slipway json = Slipway.run(
+                Stream.concat(Arrays.stream(command), Stream.of("--json")).toArray(String[]::new));
+
+        assertThat(json.code()).as(json.err()).isZero();
+        assertThat(json.json().get("v5e-1").get("error").get("type").asString()).isEqualTo("CompileTimeHbmOom");
+        JsonNode fitting = json.json().get("v5p-8");
+        assertThat(fitting.get("fit").get("fits").asBoolean()).isTrue();
+        assertThat(SerializedExecutable.of(Files.readAllBytes(folder.resolve("llama.v5p-8")))
+                        .code())
+                .hasSize(fitting.get("executable_bytes").asInt());
+        assertThat(folder.resolve("llama.v5e-1")).doesNotExist();
+
+        Slipway table = Slipway.run(command);
+
+        assertThat(table.code()).as(table.err()).isZero();
+        assertThat(table.out().lines().filter(line -> line.startsWith("  v5")))
+                .satisfiesExactly(
+                        small -> assertThat(small).contains("16.0 GiB").contains("does not fit"),
+                        large -> assertThat(large).contains("data=1 x model=4").contains(" fits "));
+    }
+
+    @Test
+    void severalMachinesAndProgramsAreWrittenByTheNamesOfBoth() {
+        Slipway run = Slipway.run(
+                "compile",
+                "--model=tiny-llama",
+                "--target=v4-8,v5e-4",
+                "--method=prefill:32,decode_step",
+                "--lower-only",
+                "--module=" + folder.resolve("tiny.mlir"));
+
+        assertThat(run.code()).as(run.err()).isZero();
+        assertThat(folder)
+                .isDirectoryContaining("glob:**/tiny.mlir.v4-8.prefill:32")
+                .isDirectoryContaining("glob:**/tiny.mlir.v4-8.decode_step")
+                .isDirectoryContaining("glob:**/tiny.mlir.v5e-4.prefill:32")
+                .isDirectoryContaining("glob:**/tiny.mlir.v5e-4.decode_step");
     }
 
     @ParameterizedTest(name = "{0}: {1} columns")

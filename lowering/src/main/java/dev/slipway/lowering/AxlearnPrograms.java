@@ -92,8 +92,9 @@ public final class AxlearnPrograms {
                     "prefix %s is empty; at least one row and one column are expected".formatted(prefix.type()));
         }
         if (width > config.maxPositions()) {
-            throw new LoweringException("the prefix is %d wide, beyond the %d positions that this %s was made for"
-                    .formatted(width, config.maxPositions(), config.family()));
+            throw new LoweringException(
+                    "the prefix is %d wide, beyond the %d positions that this %s was made for; take a narrower one"
+                            .formatted(width, config.maxPositions(), config.family()));
         }
         return prefix;
     }

@@ -51,8 +51,9 @@ public final class DecodePrograms {
         this.mesh = mesh;
         this.rules = rules;
         if (options.maxLength() > config.maxPositions()) {
-            throw new LoweringException("max length %d is beyond the %d positions that this %s was made for"
-                    .formatted(options.maxLength(), config.maxPositions(), config.family()));
+            throw new LoweringException(
+                    "max length %d is beyond the %d positions that this %s was made for; let rows grow no longer"
+                            .formatted(options.maxLength(), config.maxPositions(), config.family()));
         }
     }
 

@@ -36,7 +36,8 @@ public record MeshSpec(List<String> axes, MeshShape shape) {
         if (shape.rank() != 0 && shape.rank() != axes.size()) {
             throw new MeshAxisException("Shape " + shape + " has " + shape.rank()
                     + (shape.rank() == 1 ? " size" : " sizes") + ", but there "
-                    + (axes.size() == 1 ? "is 1 axis name " : "are " + axes.size() + " axis names ") + axes);
+                    + (axes.size() == 1 ? "is 1 axis name " : "are " + axes.size() + " axis names ") + axes
+                    + "; give a size for each, of which one may be -1");
         }
     }
 

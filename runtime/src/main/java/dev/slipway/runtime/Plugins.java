@@ -67,7 +67,8 @@ public final class Plugins {
     /**
      * The library of a plugin, if it is on this machine.
      *
-     * @throws PluginException.Missing if it is neither a path nor a name that is known
+     * @throws PluginException.Missing if it is neither a path nor a name that is known, or if the environment names a
+     *     library for it that is not there
      */
     public Optional<Found> find(String nameOrPath) {
         if (nameOrPath.contains("/") || nameOrPath.endsWith(".so")) {
@@ -143,13 +144,22 @@ public final class Plugins {
                     int equals = entry.indexOf('=');
                     if (equals >= 0) {
                         return entry.substring(0, equals).equals(text)
-                                ? Stream.of(Path.of(entry.substring(equals + 1)))
+                                ? Stream.of(named(text, Path.of(entry.substring(equals + 1))))
                                 : Stream.empty();
                     }
                     return files.stream().map(file -> Path.of(entry, file));
                 })
                 .filter(Files::isRegularFile)
                 .findFirst();
+    }
+
+    private static Path named(String text, Path library) {
+        if (!Files.isRegularFile(library)) {
+            throw new PluginException.Missing(
+                    "%s names %s for plugin '%s', which is no file; mend the path, or take the entry out"
+                            .formatted(PATH_VARIABLE, library, text));
+        }
+        return library;
     }
 
     /**

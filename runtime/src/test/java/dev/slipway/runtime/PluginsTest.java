@@ -42,6 +42,16 @@ class PluginsTest {
     }
 
     @Test
+    void aNameOnThePluginPathWhoseFileIsNotThereIsRefused() {
+        Plugins plugins = plugins(Map.of("SLIPWAY_PLUGIN_PATH", "cpu=/no/such/plugin.so"));
+
+        assertThatThrownBy(() -> plugins.find("cpu"))
+                .isInstanceOf(PluginException.Missing.class)
+                .hasMessageContaining("SLIPWAY_PLUGIN_PATH names /no/such/plugin.so for plugin 'cpu'");
+        assertThat(plugins.find("tpu")).isEmpty();
+    }
+
+    @Test
     void thePackagesOfAnInstalledPythonAreLookedThrough() throws IOException {
         Path site = Files.createDirectories(folder.resolve("site"));
         Path library =
