@@ -107,7 +107,7 @@ public final class BeamSearchLowerer {
                             prefix, o.int32(options.padId()), new long[] {0, 0}, new long[] {0, 1}, new long[] {0, 0});
             Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
             Beams finished = new Beams(o.int32(0, sequenceShape), o.constant(ElementType.F32, NEVER, perBeam));
-            // As in the reference, the first step feeds the prompts' last tokens once more: what follows them is then read
+            // As in the reference, the first step feeds the prompts' last tokens once more: what follows is then read
             // from the cache and in its type, and choosing stands once in the program.
             Value last = lastTokens(o, o.plus(read.lengths(), -1));
             PrefixMerger.@Nullable State labels = merger == null ? null : merger.start(o, last);
