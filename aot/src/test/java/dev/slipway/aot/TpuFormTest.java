@@ -7,17 +7,14 @@ import static org.assertj.core.api.Assertions.within;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
-import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topologies;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -35,14 +32,6 @@ class TpuFormTest {
                     Topologies.resolve("v5e-8").chip())
             .withElements(ElementType.F32)
             .withTokensPerPass(2 * ROWS);
-
-    /** Weights that every run draws alike. */
-    private static final ParameterSource WEIGHTS = (name, target, type) -> {
-        SplittableRandom random = new SplittableRandom(name.hashCode());
-        for (long i = 0; i < target.byteSize() / 4; i++) {
-            target.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextGaussian(0, 0.2));
-        }
-    };
 
     /** Heads that divide by the mesh axes that cut the batch, and heads that do not; one query head a KV head, and several. */
     @ParameterizedTest
@@ -76,7 +65,7 @@ class TpuFormTest {
     }
 
     private static DecodeSession open(InferenceRunner runner, String machine) {
-        return DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve(machine), WEIGHTS);
+        return DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve(machine), RandomWeights.F32);
     }
 
     private static Map<String, HostArray> sampled(DecodeSession session) {

@@ -9,7 +9,6 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.mesh.Mesh;
@@ -21,11 +20,9 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
-import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -36,14 +33,6 @@ class TwoSlicesTest {
     private static final DecodeOptions OPTIONS = DecodeOptions.greedy(24);
     private static final int[] PROMPTS = {17, 201, 33, 90, 120, 7, -1, -1, 5, -1, -1, -1, 66, 67, 68, 69};
     private static final InputBatchSpec BATCH = InputBatchSpec.prefix(4, 4);
-
-    /** Weights that every run draws alike. */
-    private static final ParameterSource WEIGHTS = (name, target, type) -> {
-        SplittableRandom random = new SplittableRandom(name.hashCode());
-        for (long i = 0; i < target.byteSize() / 4; i++) {
-            target.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) random.nextGaussian(0, 0.2));
-        }
-    };
 
     private final InferenceRunner runner = InferenceRunner.of(TINY, OPTIONS).withForm(Form.scanned(ElementType.F32));
 
@@ -58,8 +47,8 @@ class TwoSlicesTest {
     }
 
     private int[] oneDevice() {
-        try (DecodeSession session =
-                        DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), WEIGHTS);
+        try (DecodeSession session = DecodeSession.open(
+                        PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), RandomWeights.F32);
                 LoadedProgram program = session.load(BATCH, "sample_decode")) {
             return sequences(program);
         }
@@ -78,7 +67,7 @@ class TwoSlicesTest {
             List<Device> devices = Arrays.stream(ids).mapToObj(client::device).toList();
             DeviceArrays arrays = new DeviceArrays(client, mesh, devices);
             try (ProgramParameters parameters =
-                            ProgramParameters.load(program.parameterSpecs(), TINY, WEIGHTS, arrays, devices);
+                            ProgramParameters.load(program.parameterSpecs(), TINY, RandomWeights.F32, arrays, devices);
                     LoadedProgram loaded = new LoadedProgram(
                             program,
                             client.compile(

@@ -5,10 +5,8 @@ import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Topology;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /** A model's programs compiled for several machines, side by side. */
 record Comparison(List<Outcome> outcomes) {
@@ -17,19 +15,14 @@ record Comparison(List<Outcome> outcomes) {
      * A program for a machine.
      *
      * @param method the program, as it was asked for
-     * @param report what was compiled; null where it is too large for the machine
-     * @param tooLarge what the compiler said then
      */
-    record Outcome(
-            Topology machine,
-            String method,
-            @Nullable CompiledReport report,
-            StatusException.@Nullable CompileTimeHbmOom tooLarge) {
+    record Outcome(Topology machine, String method, Result result) {}
 
-        private Object document() {
-            return report != null ? report : Failures.document(Objects.requireNonNull(tooLarge));
-        }
-    }
+    /** What became of a program: what was compiled, or that the machine is too small. */
+    sealed interface Result permits CompiledReport, TooLarge {}
+
+    /** A program that is too large for its machine, and what the compiler said. */
+    record TooLarge(StatusException.CompileTimeHbmOom refusal) implements Result {}
 
     /** Reports by machine and method, without the level of which there is one only. */
     Object document() {
@@ -37,7 +30,12 @@ record Comparison(List<Outcome> outcomes) {
         for (Outcome outcome : outcomes) {
             documents
                     .computeIfAbsent(Machines.title(outcome.machine()), _ -> new LinkedHashMap<>())
-                    .put(outcome.method(), outcome.document());
+                    .put(
+                            outcome.method(),
+                            switch (outcome.result()) {
+                                case CompiledReport report -> report;
+                                case TooLarge small -> Failures.document(small.refusal());
+                            });
         }
         Map<String, Object> unwrapped = new LinkedHashMap<>();
         documents.forEach((machine, methods) -> unwrapped.put(machine, only(methods)));
@@ -51,10 +49,14 @@ record Comparison(List<Outcome> outcomes) {
     /** Prints a report each for one machine, a table for each program for several. */
     void print(Output output) {
         if (outcomes.stream().map(Outcome::machine).distinct().count() == 1) {
-            outcomes.forEach(outcome -> Objects.requireNonNull(outcome.report()).print(output));
+            outcomes.stream().flatMap(Comparison::report).forEach(report -> report.print(output));
             return;
         }
         outcomes.stream().map(Outcome::method).distinct().forEach(method -> print(method, output));
+    }
+
+    private static Stream<CompiledReport> report(Outcome outcome) {
+        return outcome.result() instanceof CompiledReport report ? Stream.of(report) : Stream.empty();
     }
 
     private void print(String method, Output output) {
@@ -63,8 +65,7 @@ record Comparison(List<Outcome> outcomes) {
                 .filter(outcome -> outcome.method().equals(method))
                 .toList();
         String model = rows.stream()
-                .map(Outcome::report)
-                .filter(Objects::nonNull)
+                .flatMap(Comparison::report)
                 .map(report -> " of " + report.model())
                 .findFirst()
                 .orElse("");
@@ -72,50 +73,40 @@ record Comparison(List<Outcome> outcomes) {
         output.out().println("  " + terminal.bold(method + model) + terminal.dim(", figures per device"));
         Table table = Table.of("target", "devices", "mesh", "compile", "peak", "HBM", "", "flops", "bytes accessed");
         for (Outcome row : rows) {
-            CompiledReport report = row.report();
-            long hbm = row.machine().chip().hbmBytesPerDevice();
-            String memory = hbm == 0 ? "-" : CompiledReport.bytes(hbm);
+            long bytes = row.machine().chip().hbmBytesPerDevice();
+            String hbm = bytes == 0 ? "-" : CompiledReport.bytes(bytes);
             String title = Machines.title(row.machine());
-            if (report == null) {
-                table.row(
-                        title,
-                        row.machine().devices().size(),
-                        "-",
-                        "-",
-                        "-",
-                        memory,
-                        terminal.red("does not fit"),
-                        "-",
-                        "-");
-            } else {
-                table.row(
-                        title,
-                        report.devices(),
-                        report.meshText(),
-                        String.format(Locale.ROOT, "%.2f s", report.compileS()),
-                        CompiledReport.bytes(report.fit().needed()),
-                        memory,
-                        report.fit().fits() ? terminal.green("fits") : terminal.red("does not fit"),
-                        number(report.cost().flops()),
-                        number(report.cost().bytesAccessed()));
+            switch (row.result()) {
+                case CompiledReport report ->
+                    table.row(
+                            title,
+                            report.devices(),
+                            report.meshText(),
+                            report.compileText(),
+                            CompiledReport.bytes(report.fit().needed()),
+                            hbm,
+                            CompiledReport.fits(report.fit().fits(), terminal),
+                            CompiledReport.number(report.cost().flops()),
+                            CompiledReport.number(report.cost().bytesAccessed()));
+                case TooLarge _ -> {
+                    int devices = row.machine().devices().size();
+                    table.row(title, devices, "-", "-", "-", hbm, CompiledReport.fits(false, terminal), "-", "-");
+                }
             }
         }
         table.print(output.out(), terminal);
         for (Outcome row : rows) {
-            List<String> notes = row.report() != null
-                    ? row.report().notes()
-                    : List.of(firstLine(Objects.requireNonNull(row.tooLarge())));
+            List<String> notes = switch (row.result()) {
+                case CompiledReport report -> report.notes();
+                case TooLarge small ->
+                    List.of(String.valueOf(small.refusal().getMessage())
+                            .lines()
+                            .findFirst()
+                            .orElse(""));
+            };
             notes.forEach(note -> output.out()
                     .println("  " + terminal.yellow("note ") + Machines.title(row.machine()) + ": " + note));
         }
         output.out().flush();
-    }
-
-    private static String firstLine(Exception failure) {
-        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
-    }
-
-    private static String number(@Nullable Double value) {
-        return value == null ? "-" : String.format(Locale.ROOT, "%.3e", value);
     }
 }

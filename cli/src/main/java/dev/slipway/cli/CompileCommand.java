@@ -189,9 +189,7 @@ final class CompileCommand implements Callable<Integer> {
             if (!lowerOnly) {
                 AotCompiler compiler = new AotCompiler(
                         platform -> {
-                            // Programs are lowered and printed, and XLA is about to take its time: now, and not before,
-                            // this
-                            // thread waits.
+                            // XLA is about to take its time: now, and not before, this thread waits.
                             output.expect(CompiledReport.class);
                             return plugins.locate(platform);
                         },
@@ -241,14 +239,14 @@ final class CompileCommand implements Callable<Integer> {
             if (!compared) {
                 throw e;
             }
-            return new Comparison.Outcome(job.machine(), job.method(), null, e);
+            return new Comparison.Outcome(job.machine(), job.method(), new Comparison.TooLarge(e));
         }
         if (out != null) {
             OutFile.write(
                     named(out, job.machine(), job.method()),
                     compiled.executable().toBytes());
         }
-        return new Comparison.Outcome(job.machine(), job.method(), CompiledReport.of(modelName, compiled), null);
+        return new Comparison.Outcome(job.machine(), job.method(), CompiledReport.of(modelName, compiled));
     }
 
     /** An option can make a compiler abort; in a process of its own that ends no more than that process. */
@@ -300,12 +298,13 @@ final class CompileCommand implements Callable<Integer> {
 
     /** The file of one program: where there are several, they get their machines' and methods' names behind the file's. */
     private Path named(Path file, Topology machine, String method) {
-        String name = String.valueOf(file.getFileName());
+        String behind = "";
         if (targets.size() > 1) {
-            name += "." + Machines.title(machine).replace(' ', '-').replace('/', '-');
+            behind += "." + Machines.title(machine).replace(' ', '-').replace('/', '-');
         }
-        return targets.size() == 1 && methods.size() == 1
-                ? file
-                : file.resolveSibling(methods.size() == 1 ? name : name + "." + method);
+        if (methods.size() > 1) {
+            behind += "." + method;
+        }
+        return behind.isEmpty() ? file : file.resolveSibling(file.getFileName() + behind);
     }
 }

@@ -32,7 +32,8 @@ record CompiledReport(
         @JsonProperty("compiler_options") Map<String, Object> compilerOptions,
         List<Tensor> arguments,
         List<Tensor> results,
-        List<String> notes) {
+        List<String> notes)
+        implements Comparison.Result {
 
     record Mesh(
             List<String> axes,
@@ -123,7 +124,7 @@ record CompiledReport(
                 .row("devices", devices + " x " + deviceKind + (slices > 1 ? ", " + slices + " slices" : ""))
                 .row("mesh", meshText())
                 .row("lower", String.format(Locale.ROOT, "%.1f ms, text %.1f ms", lowerMs, printMs))
-                .row("compile", String.format(Locale.ROOT, "%.2f s", compileS))
+                .row("compile", compileText())
                 .row("executable", bytes(executableBytes))
                 .print(output.out(), terminal);
         output.out().println("  " + terminal.dim("per device"));
@@ -134,13 +135,10 @@ record CompiledReport(
                 .row("temporaries", exact(memory.temporaries()), share(memory.temporaries(), hbm))
                 .row("peak", exact(fit.needed()), share(fit.needed(), hbm));
         if (hbm != null) {
-            table.row("HBM", exact(hbm), fit.fits() ? terminal.green("fits") : terminal.red("does not fit"));
+            table.row("HBM", exact(hbm), fits(fit.fits(), terminal));
         }
-        table.row("flops", cost.flops() == null ? "-" : String.format(Locale.ROOT, "%.3e", cost.flops()), "")
-                .row(
-                        "bytes accessed",
-                        cost.bytesAccessed() == null ? "-" : String.format(Locale.ROOT, "%.3e", cost.bytesAccessed()),
-                        terminal.dim("each loop body counted once"))
+        table.row("flops", number(cost.flops()), "")
+                .row("bytes accessed", number(cost.bytesAccessed()), terminal.dim("each loop body counted once"))
                 .print(output.out(), terminal);
         notes.forEach(note -> output.out().println("  " + terminal.yellow("note ") + note));
         output.out().flush();
@@ -152,6 +150,18 @@ record CompiledReport(
             parts.add(mesh.axes().get(i) + "=" + mesh.shape().get(i));
         }
         return String.join(" x ", parts);
+    }
+
+    String compileText() {
+        return String.format(Locale.ROOT, "%.2f s", compileS);
+    }
+
+    static String fits(boolean fits, Terminal terminal) {
+        return fits ? terminal.green("fits") : terminal.red("does not fit");
+    }
+
+    static String number(@Nullable Double value) {
+        return value == null ? "-" : String.format(Locale.ROOT, "%.3e", value);
     }
 
     private static String exact(long bytes) {
