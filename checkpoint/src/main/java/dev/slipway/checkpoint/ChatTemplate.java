@@ -44,7 +44,8 @@ public final class ChatTemplate {
     }
 
     /**
-     * The text of a conversation, special tokens written in it; encode it with {@link Tokenizer#encode}.
+     * The text of a conversation, special tokens written in it; encode it with {@link Tokenizer#encode}, as Transformers
+     * does: {@link Tokenizer#encodePrompt} would end it where some models' texts end.
      *
      * @param addGenerationPrompt whether the text ends where the assistant is to go on
      * @throws CheckpointException if the template refuses the conversation

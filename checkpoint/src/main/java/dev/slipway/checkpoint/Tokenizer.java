@@ -14,7 +14,8 @@ import java.util.OptionalInt;
 public sealed interface Tokenizer permits BpeTokenizer {
 
     /**
-     * The ids of a text, special tokens written in it recognised, nothing added before or after it.
+     * The ids of a text, special tokens written in it recognised, nothing added before or after it: for what a {@link
+     * ChatTemplate} has rendered, which says itself where a model's begin-of-sequence token stands, if it stands anywhere.
      *
      * @see #encodePrompt
      */
@@ -24,8 +25,9 @@ public sealed interface Tokenizer permits BpeTokenizer {
     ImmutableIntArray encodePlain(String text);
 
     /**
-     * {@link #encode} with the tokens around it that the model's tokenizer puts there, if the text has not got them: for
-     * most the begin-of-sequence token in front, or nothing.
+     * {@link #encode} with the tokens around it that the model's tokenizer puts there, for most the begin-of-sequence token
+     * in front, or nothing: for a text that is gone on from as it is. Tokens that the text begins or ends with itself do not
+     * come twice.
      */
     ImmutableIntArray encodePrompt(String text);
 

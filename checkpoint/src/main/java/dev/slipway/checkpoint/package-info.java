@@ -9,7 +9,7 @@
  *         Arena arena = Arena.ofConfined()) {
  *     Tokenizer tokenizer = model.tokenizer().orElseThrow();
  *     String prompt = model.chatTemplate().orElseThrow().render(List.of(new ChatTemplate.Message("user", "What is gravity?")), true);
- *     ImmutableIntArray ids = tokenizer.encodePrompt(prompt);
+ *     ImmutableIntArray ids = tokenizer.encode(prompt);
  *     MemorySegment queries = arena.allocate(4L * 576 * 576);
  *     model.read("layers/3/q/weight", queries, Dtype.F32);
  * }

@@ -117,6 +117,33 @@ class TokenizerTest {
         assertThat(tokenizer.encodePrompt("Hello").asList()).containsExactly(1, 5, 6, 41, 70, 319, 80);
     }
 
+    @Test
+    void aPromptThatBeginsWithPartOfItsFrameGetsTheRest() {
+        Tokenizer tokenizer = processed("""
+                {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "M"}}, {"Sequence": {"id": "A"}},
+                 {"SpecialToken": {"id": "E"}}], "special_tokens": {"M": {"ids": [1, 5, 6]}, "E": {"ids": [7, 0]}}}""");
+
+        assertThat(tokenizer.encodePrompt("<|start|>Hello<|end|>").asList())
+                .containsExactly(1, 5, 6, 41, 70, 319, 80, 7, 0);
+        assertThat(tokenizer.encodePrompt("<|start|>").asList()).containsExactly(1, 5, 6, 7, 0);
+    }
+
+    /** What Transformers' {@code apply_chat_template} gives, which adds no special tokens. */
+    @Test
+    void whatAChatTemplateRendersHasTheTokensThatTheTemplateSays() {
+        Tokenizer tokenizer = processed("""
+                {"type": "BertProcessing", "sep": ["<|end|>", 0], "cls": ["<|start|>", 1]}""");
+        String withStart = "{{ bos_token }}{{ messages[0].content }}";
+        List<ChatTemplate.Message> hello = List.of(new ChatTemplate.Message("user", "Hello"));
+
+        String begun = ChatTemplate.of(withStart, "<|start|>", "<|end|>").render(hello, true);
+        String bare = ChatTemplate.of(withStart, "", "<|end|>").render(hello, true);
+
+        assertThat(tokenizer.encode(begun).asList()).containsExactly(1, 41, 70, 319, 80);
+        assertThat(tokenizer.encode(bare).asList()).containsExactly(41, 70, 319, 80);
+        assertThat(tokenizer.encodePrompt(begun).asList()).containsExactly(1, 41, 70, 319, 80, 0);
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',

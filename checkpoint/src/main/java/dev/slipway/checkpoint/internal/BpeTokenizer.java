@@ -39,21 +39,21 @@ public final class BpeTokenizer implements Tokenizer {
             return new Frame(ImmutableIntArray.of(id), ImmutableIntArray.of());
         }
 
-        /** Puts around a text what it has not got itself. */
+        /** Puts around a text what it has not got itself, so that a token that it begins or ends with does not come twice. */
         ImmutableIntArray around(ImmutableIntArray text) {
-            ImmutableIntArray.Builder framed = ImmutableIntArray.builder();
-            if (!text.asList()
-                    .subList(0, Math.min(before.length(), text.length()))
-                    .equals(before.asList())) {
-                framed.addAll(before);
+            int from = 0;
+            while (from < Math.min(before.length(), text.length()) && text.get(from) == before.get(from)) {
+                from++;
             }
-            framed.addAll(text);
-            if (!text.asList()
-                    .subList(Math.max(0, text.length() - after.length()), text.length())
-                    .equals(after.asList())) {
-                framed.addAll(after);
+            int to = text.length();
+            for (int i = after.length() - 1; i >= 0 && to > from && text.get(to - 1) == after.get(i); i--) {
+                to--;
             }
-            return framed.build();
+            return ImmutableIntArray.builder()
+                    .addAll(before)
+                    .addAll(text.subArray(from, to))
+                    .addAll(after)
+                    .build();
         }
     }
 
