@@ -489,6 +489,9 @@ class GgufCheckpointTest {
         "rope.scaling.factor, 0.0, a positive number",
         "rope.scaling.factor, -4.0, a positive number",
         "rope.scaling.factor, NaN, a number",
+        "rope.scaling.factor, 0.5, a number of at least 1",
+        "rope.scaling.yarn_beta_fast, 0.5, 'at least llama.rope.scaling.yarn_beta_slow, which is 1.0,'",
+        "rope.scaling.yarn_beta_slow, -1.0, a positive number",
         "rope.freq_base, Infinity, a number",
         "rope.freq_base, 0.0, a positive number"
     })

@@ -286,8 +286,7 @@ class HuggingFaceConfigTest {
         assertThat(config).isEqualTo(Presets.find("llama-3-8b").orElseThrow());
     }
 
-    @Test
-    void yarnKeepsFastPairsAndDividesSlowOnes() {
+    private static ObjectNode yarn() {
         ObjectNode json = model("qwen2");
         json.remove("rope_parameters");
         json.put("rope_theta", 10_000.0).put("head_dim", 64).put("max_position_embeddings", 4096);
@@ -295,9 +294,17 @@ class HuggingFaceConfigTest {
                 .put("rope_type", "yarn")
                 .put("factor", 4.0)
                 .put("original_max_position_embeddings", 1024);
+        return json;
+    }
 
+    private List<Double> divisors(JsonNode json) {
+        return ((Scaling.PerPair) config(json).layers().getFirst().rotary().scaling()).divisors();
+    }
+
+    @Test
+    void yarnKeepsFastPairsAndDividesSlowOnes() {
         Scaling.PerPair yarn =
-                (Scaling.PerPair) config(json).layers().getFirst().rotary().scaling();
+                (Scaling.PerPair) config(yarn()).layers().getFirst().rotary().scaling();
 
         // pair 5 turns 1024 * 10000^(-10/64) / 2 pi = 38.6 times, pair 18 turns 0.9 times
         assertThat(yarn.divisors().subList(0, 6)).containsOnly(1.0);
@@ -364,19 +371,84 @@ class HuggingFaceConfigTest {
         "dynamic, factor, 0, a positive number",
         "llama3, low_freq_factor, 0, a positive number",
         "llama3, high_freq_factor, 0, a positive number",
-        "llama3, original_max_position_embeddings, -1, a positive integer"
+        "llama3, original_max_position_embeddings, -1, a positive integer",
+        "linear, factor, 0.5, a number of at least 1",
+        "dynamic, factor, 0.5, a number of at least 1",
+        "yarn, factor, 0.5, a number of at least 1",
+        "llama3, factor, 0.5, a number of at least 1",
+        "llama3, low_freq_factor, 4.0, 'less than high_freq_factor, which is 4.0,'",
+        "llama3, low_freq_factor, 8.0, 'less than high_freq_factor, which is 4.0,'",
+        "yarn, beta_fast, 0.5, 'at least beta_slow, which is 1.0,'",
+        "longrope, factor, 0.5, a number of at least 1",
+        "longrope, original_max_position_embeddings, 1, '2 or more, for its logarithm,'"
     })
     void aNumberOfRotaryPositionsThatCannotBeIsNamed(String type, String key, String value, String expected) {
         ObjectNode json = model("llama");
         ObjectNode rope = (ObjectNode) json("""
                 {"rope_type": "%s", "factor": 4, "low_freq_factor": 1, "high_freq_factor": 4,
-                 "original_max_position_embeddings": 64}""".formatted(type));
+                 "original_max_position_embeddings": 64, "short_factor": [1, 1, 1, 1, 1, 1, 1, 1]}""".formatted(type));
         json.set("rope_parameters", rope.set(key, json(value)));
 
         assertThatExceptionOfType(CheckpointException.class)
                 .isThrownBy(() -> config(json))
                 .withMessageContaining("config.json: rope_parameters.%s is ", key)
                 .withMessageEndingWith(", but %s is expected; correct it", expected);
+    }
+
+    @Test
+    void aRampOfNoWidthIsYarnsToo() {
+        ObjectNode json = yarn();
+        ((ObjectNode) json.get("rope_scaling")).put("beta_fast", 2).put("beta_slow", 2);
+
+        assertThat(divisors(json)).containsOnly(1.0, 4.0).isSorted();
+    }
+
+    @Test
+    void yarnOnABaseThatDoesNotSlowPairsDownIsRefused() {
+        ObjectNode json = yarn().put("rope_theta", 1.0);
+
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("config.json")
+                .withMessageContaining("rotary base 1.0; a base above 1 is expected");
+    }
+
+    /** Values by the formula of Transformers 5.24. */
+    @Test
+    void yarnsRampMayBeginAndEndBetweenPairs() {
+        ObjectNode json = yarn();
+        ((ObjectNode) json.get("rope_scaling")).put("truncate", false);
+
+        assertThat(divisors(json).get(5)).isEqualTo(1);
+        assertThat(divisors(json).get(6)).isCloseTo(1.021911, Offset.offset(1e-6));
+        assertThat(divisors(json).get(17)).isCloseTo(3.408189, Offset.offset(1e-6));
+    }
+
+    /** The value by the formula of Transformers 5.24. */
+    @Test
+    void yarnsMagnitudeMayBeWeighed() {
+        ObjectNode json = yarn();
+        ((ObjectNode) json.get("rope_scaling")).put("mscale", 0.707).put("mscale_all_dim", 1.0);
+
+        assertThat(config(json).layers().getFirst().rotary().scaling().magnitude())
+                .isCloseTo(0.964326914892074, Offset.offset(1e-12));
+    }
+
+    @Test
+    void aLlamasContextMayBeMadeShorterThanItsOriginalOne() {
+        ObjectNode json = model("llama").put("max_position_embeddings", 16);
+
+        assertThat(config(json).layers()).isEqualTo(config(model("llama")).layers());
+    }
+
+    @Test
+    void noMoreOfAHeadTurnsThanThereIs() {
+        ObjectNode json = model("phi3");
+        ((ObjectNode) json.get("rope_parameters")).put("partial_rotary_factor", 2.0);
+
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("rotary dims 32 are more than the 16 of a head");
     }
 
     @Test

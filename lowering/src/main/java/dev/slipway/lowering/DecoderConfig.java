@@ -39,8 +39,8 @@ public record DecoderConfig(
         double logitCap) {
 
     /**
-     * @throws LoweringException if a size is not positive, there is no layer, or the heads are not a multiple of the KV
-     *     heads
+     * @throws LoweringException if a size is not positive, there is no layer, the heads are not a multiple of the KV heads,
+     *     or more of a head turns than there is of it
      */
     public DecoderConfig {
         positive("vocabulary", vocabulary);
@@ -48,6 +48,12 @@ public record DecoderConfig(
         positive("maxPositions", maxPositions);
         if (layers.isEmpty()) {
             throw new LoweringException("the model has no layers; at least one is expected");
+        }
+        for (Layer layer : layers) {
+            if (layer.rotary().dims() > attention.headDim()) {
+                throw new LoweringException("rotary dims %d are more than the %d of a head"
+                        .formatted(layer.rotary().dims(), attention.headDim()));
+            }
         }
         positive("the embedding's scale", embeddingScale);
         notNegative("the logits' cap", logitCap);
@@ -220,6 +226,10 @@ public record DecoderConfig(
             }
             positive("the rotary base", theta);
             positive("the factor on cosine and sine", scaling.magnitude());
+            if (scaling instanceof Scaling.PerPair perPair && perPair.divisors().size() != dims / 2) {
+                throw new LoweringException("%d divisors of rotary frequencies for %d pairs; one for each is expected"
+                        .formatted(perPair.divisors().size(), dims / 2));
+            }
             // not frequencies(): the fields are not set before the end of this constructor
             for (double frequency : frequencies(theta, dims, scaling)) {
                 positive("a rotary frequency", frequency);
@@ -265,6 +275,10 @@ public record DecoderConfig(
 
         /** All divided by one factor. */
         record Linear(double factor) implements Scaling {
+            public Linear {
+                positive("the rotary scaling's factor", factor);
+            }
+
             @Override
             public double stretch(double frequency, int pair) {
                 return frequency / factor;
@@ -277,6 +291,18 @@ public record DecoderConfig(
          * @param originalPositions the context length before stretching
          */
         record Llama3(double factor, double lowFactor, double highFactor, int originalPositions) implements Scaling {
+            public Llama3 {
+                positive("the rotary scaling's factor", factor);
+                positive("the rotary scaling's lowFactor", lowFactor);
+                positive("the rotary scaling's highFactor", highFactor);
+                positive("the rotary scaling's originalPositions", originalPositions);
+                if (lowFactor >= highFactor) {
+                    throw new LoweringException("the rotary scaling's lowFactor is %s; less than its highFactor, %s, is"
+                                    .formatted(lowFactor, highFactor)
+                            + " expected");
+                }
+            }
+
             @Override
             public double stretch(double frequency, int pair) {
                 double wavelength = 2 * Math.PI / frequency;

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * A GGUF file, versions 2 and 3, little-endian. Metadata are {@link Long}, {@link Double}, {@link Boolean}, {@link String}
  * and {@link List}s of them.
  */
-record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<String, StoredTensor> tensors) {
+record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<String, StoredTensor> tensors)
+        implements Fields {
     /** {@code "GGUF"} as a little-endian number. */
     static final int MAGIC = 0x46554747;
 
@@ -186,8 +187,8 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
                 || alignment < 1
                 || alignment > 1 << 20
                 || Long.bitCount(alignment) != 1) {
-            throw in.bad(
-                    "general.alignment is %s, a power of two up to a mebibyte is expected".formatted(brief(value)));
+            throw in.bad("general.alignment is %s, a power of two up to a mebibyte is expected"
+                    .formatted(Fields.brief(value)));
         }
         return alignment;
     }
@@ -245,7 +246,8 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
     }
 
     /** A number that fits an int; unsigned ones that do not are as wrong as negative ones where a size is expected. */
-    Optional<Integer> integer(String key) {
+    @Override
+    public Optional<Integer> integer(String key) {
         return get(key, Long.class, "an integer").map(value -> {
             if (value != value.intValue()) {
                 throw wrong(key, value, "an integer of at most 31 bits");
@@ -254,31 +256,11 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
         });
     }
 
-    /** An integer of which there must be one at least. */
-    Optional<Integer> size(String key) {
-        return integer(key).map(value -> {
-            if (value < 1) {
-                throw wrong(key, value, "a positive integer");
-            }
-            return value;
-        });
-    }
-
-    /** A number that is finite. */
-    Optional<Double> number(String key) {
+    @Override
+    public Optional<Double> number(String key) {
         return get(key, Number.class, "a number").map(Number::doubleValue).map(value -> {
             if (!Double.isFinite(value)) {
                 throw wrong(key, value, "a number");
-            }
-            return value;
-        });
-    }
-
-    /** A number that is divided by, or of which the logarithm is taken. */
-    Optional<Double> positive(String key) {
-        return number(key).map(value -> {
-            if (!(value > 0)) {
-                throw wrong(key, value, "a positive number");
             }
             return value;
         });
@@ -298,16 +280,7 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
     }
 
     <T> T required(Optional<T> value, String key) {
-        return value.orElseThrow(() -> new CheckpointException(
-                "%s has no metadata %s, which a model of its architecture has; convert it anew".formatted(file, key)));
-    }
-
-    int requiredInteger(String key) {
-        return required(integer(key), key);
-    }
-
-    int requiredSize(String key) {
-        return required(size(key), key);
+        return value.orElseThrow(() -> missing(key));
     }
 
     private <T> Optional<T> get(String key, Class<T> type, String expected) {
@@ -318,13 +291,15 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
         return Optional.ofNullable(value).map(type::cast);
     }
 
-    private CheckpointException wrong(String key, @Nullable Object value, String expected) {
-        return new CheckpointException("%s: metadata %s is %s, but %s is expected; convert it anew"
-                .formatted(file, key, brief(value), expected));
+    @Override
+    public CheckpointException missing(String key) {
+        return new CheckpointException(
+                "%s has no metadata %s, which a model of its architecture has; convert it anew".formatted(file, key));
     }
 
-    private static String brief(@Nullable Object value) {
-        String text = String.valueOf(value);
-        return text.length() > 60 ? text.substring(0, 60) + "..." : text;
+    @Override
+    public CheckpointException wrong(String key, @Nullable Object value, String expected) {
+        return new CheckpointException("%s: metadata %s is %s, but %s is expected; convert it anew"
+                .formatted(file, key, Fields.brief(value), expected));
     }
 }

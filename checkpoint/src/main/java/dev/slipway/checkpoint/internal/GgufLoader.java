@@ -11,6 +11,7 @@ import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.checkpoint.internal.BpeTokenizer.Frame;
+import dev.slipway.checkpoint.internal.RotaryScalings.Turns;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.Attention;
@@ -110,7 +111,7 @@ final class GgufLoader {
         boolean layerNorm = arch.equals("gpt2") || arch.equals("starcoder2");
         boolean gemma = arch.startsWith("gemma");
         String epsilonKey = arch + ".attention.layer_norm" + (layerNorm ? "" : "_rms") + "_epsilon";
-        double epsilon = decimal(gguf.required(gguf.number(epsilonKey), epsilonKey));
+        double epsilon = decimal(gguf.requiredNumber(epsilonKey));
         return new DecoderConfig(
                 arch,
                 vocabulary(),
@@ -231,9 +232,9 @@ final class GgufLoader {
                         dims,
                         stretch(),
                         gguf.requiredSize(arch + ".rope.scaling.original_context_length"),
-                        32,
-                        1,
-                        0.1 * Math.log(stretch()) + 1);
+                        Turns.read(gguf, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
+                        true,
+                        RotaryScalings.magnitude(stretch(), 1));
             default ->
                 throw new UnsupportedModelException(
                         "%s scales its rotary positions by %s; none, linear and yarn are supported"
@@ -242,7 +243,7 @@ final class GgufLoader {
     }
 
     private double stretch() {
-        return positive(".rope.scaling.factor").orElse(1.0);
+        return gguf.stretch(arch + ".rope.scaling.factor").orElse(1.0);
     }
 
     private ImmutableList<Double> divisors(StoredTensor tensor) {

@@ -4,6 +4,7 @@ package dev.slipway.checkpoint.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import dev.slipway.checkpoint.UnsupportedModelException;
+import dev.slipway.checkpoint.internal.RotaryScalings.Turns;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.Attention;
@@ -335,32 +336,45 @@ final class HuggingFaceConfig {
             case "default" -> new Scaling.None();
             case "dynamic" -> {
                 // the base grows with what is beyond max_position_embeddings, and programs end there
-                rope.requiredPositive("factor");
+                rope.requiredStretch("factor");
                 yield new Scaling.None();
             }
-            case "linear" -> new Scaling.Linear(rope.requiredPositive("factor"));
-            case "llama3" ->
-                new Scaling.Llama3(
-                        rope.requiredPositive("factor"),
-                        rope.requiredPositive("low_freq_factor"),
-                        rope.requiredPositive("high_freq_factor"),
-                        rope.requiredSize("original_max_position_embeddings"));
+            case "linear" -> new Scaling.Linear(rope.requiredStretch("factor"));
+            case "llama3" -> llama3(rope);
             case "longrope", "su" -> longRope(rope, dims);
-            case "yarn" -> {
-                double factor = rope.requiredPositive("factor");
-                yield RotaryScalings.yarn(
-                        theta,
-                        dims,
-                        factor,
-                        originalPositions(rope),
-                        rope.positive("beta_fast").orElse(32.0),
-                        rope.positive("beta_slow").orElse(1.0),
-                        rope.positive("attention_factor").orElse(factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1));
-            }
+            case "yarn" -> yarn(rope, theta, dims);
             default ->
                 throw unsupported(
                         "rope_type", name + " (default, dynamic, linear, llama3, longrope and yarn are supported)");
         };
+    }
+
+    /** A context that the file has made shorter, down to the original one and below, leaves the frequencies as they are. */
+    private static Scaling llama3(Json rope) {
+        double factor = rope.requiredStretch("factor");
+        double low = rope.requiredPositive("low_freq_factor");
+        double high = rope.requiredPositive("high_freq_factor");
+        if (low >= high) {
+            throw rope.wrong("low_freq_factor", low, "less than high_freq_factor, which is %s,".formatted(high));
+        }
+        return new Scaling.Llama3(factor, low, high, rope.requiredSize("original_max_position_embeddings"));
+    }
+
+    private Scaling yarn(Json rope, double theta, int dims) {
+        double factor = rope.requiredStretch("factor");
+        double weight = rope.number("mscale").orElse(0.0);
+        double weightOfAll = rope.number("mscale_all_dim").orElse(0.0);
+        double magnitude = weight == 0 || weightOfAll == 0
+                ? RotaryScalings.magnitude(factor, 1)
+                : RotaryScalings.magnitude(factor, weight) / RotaryScalings.magnitude(factor, weightOfAll);
+        return RotaryScalings.yarn(
+                theta,
+                dims,
+                factor,
+                originalPositions(rope),
+                Turns.read(rope, "beta_fast", "beta_slow"),
+                rope.flag("truncate").orElse(true),
+                rope.positive("attention_factor").orElse(magnitude));
     }
 
     private Scaling longRope(Json rope, int dims) {
@@ -376,8 +390,10 @@ final class HuggingFaceConfig {
             throw rope.wrong("short_factor", null, "%d numbers, not %d,".formatted(dims / 2, factors.size()));
         }
         int original = originalPositions(rope);
-        double factor =
-                rope.positive("factor").orElse(json.requiredSize("max_position_embeddings") / (double) original);
+        if (original < 2) {
+            throw rope.wrong("original_max_position_embeddings", original, "2 or more, for its logarithm,");
+        }
+        double factor = rope.stretch("factor").orElse(json.requiredSize("max_position_embeddings") / (double) original);
         double magnitude = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
         return new Scaling.PerPair(
                 divisors.build(), rope.positive("attention_factor").orElse(magnitude));

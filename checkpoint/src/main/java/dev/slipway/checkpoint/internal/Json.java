@@ -20,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param where the path within the file, with a dot at its end; empty at the top
  */
-record Json(Path file, String where, JsonNode node) {
+record Json(Path file, String where, JsonNode node) implements Fields {
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
@@ -115,7 +115,8 @@ record Json(Path file, String where, JsonNode node) {
         });
     }
 
-    Optional<Integer> integer(String key) {
+    @Override
+    public Optional<Integer> integer(String key) {
         return get(key).map(value -> {
             if (!value.isIntegralNumber() || !value.canConvertToInt()) {
                 throw wrong(key, value, "an integer of at most 31 bits");
@@ -124,33 +125,13 @@ record Json(Path file, String where, JsonNode node) {
         });
     }
 
-    /** An integer of which there must be one at least. */
-    Optional<Integer> size(String key) {
-        return integer(key).map(value -> {
-            if (value < 1) {
-                throw wrong(key, node.get(key), "a positive integer");
-            }
-            return value;
-        });
-    }
-
-    /** A number that is finite. */
-    Optional<Double> number(String key) {
+    @Override
+    public Optional<Double> number(String key) {
         return get(key).map(value -> {
             if (!value.isNumber() || !Double.isFinite(value.doubleValue())) {
                 throw wrong(key, value, "a number");
             }
             return value.doubleValue();
-        });
-    }
-
-    /** A number that is divided by, or of which the logarithm is taken. */
-    Optional<Double> positive(String key) {
-        return number(key).map(value -> {
-            if (!(value > 0)) {
-                throw wrong(key, node.get(key), "a positive number");
-            }
-            return value;
         });
     }
 
@@ -167,30 +148,15 @@ record Json(Path file, String where, JsonNode node) {
         return string(key).orElseThrow(() -> missing(key));
     }
 
-    int requiredInteger(String key) {
-        return integer(key).orElseThrow(() -> missing(key));
-    }
-
-    int requiredSize(String key) {
-        return size(key).orElseThrow(() -> missing(key));
-    }
-
-    double requiredPositive(String key) {
-        return positive(key).orElseThrow(() -> missing(key));
-    }
-
-    double requiredNumber(String key) {
-        return number(key).orElseThrow(() -> missing(key));
-    }
-
-    CheckpointException missing(String key) {
+    @Override
+    public CheckpointException missing(String key) {
         return new CheckpointException(
                 "%s has no field %s%s, which a model of its kind has; add it".formatted(file, where, key));
     }
 
-    CheckpointException wrong(String key, @Nullable JsonNode value, String expected) {
-        String text = String.valueOf(value);
+    @Override
+    public CheckpointException wrong(String key, @Nullable Object value, String expected) {
         return new CheckpointException("%s: %s%s is %s, but %s is expected; correct it"
-                .formatted(file, where, key, text.length() > 60 ? text.substring(0, 60) + "..." : text, expected));
+                .formatted(file, where, key, Fields.brief(value), expected));
     }
 }
