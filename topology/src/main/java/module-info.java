@@ -12,6 +12,7 @@ module dev.slipway.topology {
 
     exports dev.slipway.topology;
     exports dev.slipway.topology.json to
+            dev.slipway.bench,
             dev.slipway.checkpoint,
             dev.slipway.cli;
 }

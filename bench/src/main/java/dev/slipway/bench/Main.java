@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What {@code ./slipway-bench} starts: JMH and its arguments, or a measurement that JMH has no form for. */
@@ -21,6 +22,15 @@ public final class Main {
 
     /** Runs the command of the first argument. */
     public static void main(String[] args) throws Exception {
+        try {
+            run(args);
+        } catch (JsonFile.UnreadableException e) {
+            System.err.println("slipway-bench: " + e.getMessage());
+            System.exit(1);
+        }
+    }
+
+    private static void run(String[] args) throws Exception {
         List<String> rest = args.length == 0 ? List.of() : Arrays.asList(args).subList(1, args.length);
         switch (args.length == 0 ? "" : args[0]) {
             case "jmh" -> org.openjdk.jmh.Main.main(rest.toArray(String[]::new));
@@ -58,7 +68,7 @@ public final class Main {
             return;
         }
         List<Figures> before = Files.exists(record)
-                ? JSON.readValue(Files.readString(record), new TypeReference<List<Figures>>() {})
+                ? JsonFile.read(record, new TypeReference<List<Figures>>() {}, "get it again, or remove it")
                 : List.of();
         Files.writeString(record, json + '\n');
         List<String> changes = Figures.changes(before, now);
@@ -69,7 +79,13 @@ public final class Main {
 
     /** {@code raw.json} in a folder to {@code results.md} and {@code results.html} beside it. */
     private static void report(Path folder) throws IOException {
-        Report report = Report.of(JSON.readTree(Files.readString(folder.resolve("raw.json"))));
+        Path file = folder.resolve("raw.json");
+        String remedy = "measure again with ./slipway-bench compare";
+        JsonNode raw = JsonFile.read(file, new TypeReference<JsonNode>() {}, remedy);
+        if (!raw.path("measurements").isArray()) {
+            throw new JsonFile.UnreadableException("%s has no list of measurements; %s".formatted(file, remedy));
+        }
+        Report report = Report.of(raw);
         Files.writeString(folder.resolve("results.md"), report.markdown());
         Files.writeString(folder.resolve("results.html"), report.html());
         System.out.println(folder.resolve("results.md"));
