@@ -73,6 +73,10 @@ public final class Main implements Runnable {
         line.setOut(out);
         line.setErr(err);
         line.setCaseInsensitiveEnumValuesAllowed(true);
+        // A quote is a character like others, where picocli would warn of one that is alone.
+        line.getSubcommands()
+                .values()
+                .forEach(command -> command.getCommandSpec().parser().splitQuotedStrings(true));
         line.setUsageHelpAutoWidth(true);
         line.setColorScheme(CommandLine.Help.defaultColorScheme(
                 Terminal.colours(System.console()) ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF));

@@ -9,6 +9,7 @@ import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -16,6 +17,8 @@ import picocli.CommandLine.Spec;
 
 /** The options that say how a machine's devices lie on a mesh. A command declares it as {@code @Mixin MeshOptions mesh}. */
 final class MeshOptions {
+    private static final Pattern AXIS = Pattern.compile("[\\p{L}\\p{N}_.-]+");
+
     @Spec(Spec.Target.MIXEE)
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec command;
@@ -83,6 +86,13 @@ final class MeshOptions {
         }
         if (!ici.isEmpty() && !shape.isEmpty()) {
             throw misuse("a mesh has either --shape or --ici and --dcn");
+        }
+        for (String axis : axes) {
+            if (!AXIS.matcher(axis).matches()) {
+                throw misuse(
+                        "--axes has the name '%s'; letters, digits, '_', '-' and '.' are expected, and commas between names"
+                                .formatted(axis));
+            }
         }
         return new MeshSpec(axes, ici.isEmpty() ? new MeshShape.Plain(shape) : MeshShape.hybrid(ici, dcn));
     }
