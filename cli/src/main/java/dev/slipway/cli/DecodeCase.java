@@ -168,7 +168,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return switch (type(step, "logits_modifier")) {
             case "temperature" -> {
                 known(step, Set.of("type", "value"), "temperature");
-                yield new LogitsModifier.Temperature((float) number(step, "value"));
+                yield new LogitsModifier.Temperature(float32(step, "value"));
             }
             case "top_k" -> {
                 known(step, Set.of("type", "k", "break_ties"), "top_k");
@@ -186,7 +186,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             }
             case "top_p" -> {
                 known(step, Set.of("type", "p"), "top_p");
-                yield new LogitsModifier.TopP((float) number(step, "p"));
+                yield new LogitsModifier.TopP(float32(step, "p"));
             }
             default ->
                 throw new BatchException("logits_modifier has a step %s; temperature, top_k or top_p is expected"
@@ -238,7 +238,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         }
         String type = type(json, "brevity_penalty");
         known(json, Set.of("type", "alpha"), "brevity_penalty");
-        double alpha = number(json, "alpha");
+        double alpha = float32(json, "alpha");
         return switch (type) {
             case "t5" -> new BrevityPenalty(BrevityPenalty.Kind.T5, alpha);
             case "hf" -> new BrevityPenalty(BrevityPenalty.Kind.HF, alpha);
@@ -303,12 +303,22 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return value.intValue();
     }
 
-    private static double number(JsonNode json, String name) {
+    /** A number that programs take as float32; one that would become infinite or 0 there is another number. */
+    private static float float32(JsonNode json, String name) {
         JsonNode value = json.path(name);
         if (!value.isNumber()) {
             throw new BatchException("%s is %s; a number is expected".formatted(name, brief(value)));
         }
-        return value.doubleValue();
+        float rounded = (float) value.decimalValue().doubleValue();
+        if (!Float.isFinite(rounded)) {
+            throw new BatchException("%s is %s; a number that float32 holds, up to %s, is expected"
+                    .formatted(name, brief(value), Float.MAX_VALUE));
+        }
+        if (rounded == 0 && value.decimalValue().signum() != 0) {
+            throw new BatchException("%s is %s; 0 or a number that float32 holds, from %s, is expected"
+                    .formatted(name, brief(value), Float.MIN_VALUE));
+        }
+        return rounded;
     }
 
     private static String brief(JsonNode json) {

@@ -10,6 +10,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -17,11 +18,13 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 import tools.jackson.databind.JsonNode;
 
 /** {@code slipway generate}: a prompt in, text out, on this CPU. */
@@ -94,6 +97,7 @@ final class GenerateCommand implements Callable<Integer> {
             names = "--temperature",
             paramLabel = "T",
             defaultValue = "0",
+            converter = Temperature.class,
             description = "Sample at this temperature; 0, the default, is greedy.")
     private float temperature;
 
@@ -125,6 +129,27 @@ final class GenerateCommand implements Callable<Integer> {
                     "How matrices lie in memory: ${COMPLETION-CANDIDATES}; as the file has them, blocks or not, by default.")
     private Form.@Nullable Matrices matrices;
 
+    /** Reads {@code --temperature}. */
+    static final class Temperature implements ITypeConverter<Float> {
+        /** Dividing logits by less may give infinities, of which none is the greatest. */
+        private static final float LEAST = 1e-30f;
+
+        @Override
+        public Float convert(String text) {
+            try {
+                BigDecimal exact = new BigDecimal(text); // a float would make 0 of the very small
+                float value = exact.floatValue();
+                if (exact.signum() == 0 || (value >= LEAST && value <= Float.MAX_VALUE)) {
+                    return value;
+                }
+            } catch (NumberFormatException e) {
+                // said below
+            }
+            throw new TypeConversionException("'%s' is not 0 (greedy) or a number from %s to %s (float32's greatest)"
+                    .formatted(text, LEAST, Float.MAX_VALUE));
+        }
+    }
+
     /** What {@code --json} prints. */
     record Document(
             String model,
@@ -149,10 +174,6 @@ final class GenerateCommand implements Callable<Integer> {
         }
         if (maxNewTokens < 1) {
             throw new Model.ModelException("--max-new-tokens is %d; at least 1 is expected".formatted(maxNewTokens));
-        }
-        if (!(temperature >= 0) || Float.isInfinite(temperature)) {
-            throw new Model.ModelException(
-                    "--temperature is %s; 0 (greedy) or a positive number is expected".formatted(temperature));
         }
         if (topLogits < 0) {
             throw new Model.ModelException("--top-logits is %d; 0 or more is expected".formatted(topLogits));

@@ -2,15 +2,22 @@
 package dev.slipway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.slipway.runtime.PipPackage;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
 
 /** What a user gets for what cannot be done: one clear line, exit code 1, or 2 for bad usage; never a trace. */
 class BadInputTest {
@@ -194,6 +201,73 @@ class BadInputTest {
         Path file = Files.writeString(folder.resolve("mine.json"), "{\"a\": 1}");
 
         refused(1, file + ": topology has an unknown field", "targets", file.toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1e39", "-1", "NaN", "Infinity", "1e-31", "1e-40", "1e-400", "warm", "-1e-50"})
+    void aTemperatureThatIsNoneIsBadUsage(String temperature) {
+        refused(
+                2,
+                "'--temperature': '%s' is not 0 (greedy) or a number from 1.0E-30 to 3.4028235E38"
+                        .formatted(temperature),
+                "generate",
+                "--ids=1",
+                "--temperature=" + temperature);
+    }
+
+    private JsonNode batch(String json) throws IOException {
+        return BatchFile.read(Files.writeString(folder.resolve("case.json"), json));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{'type': 'temperature', 'value': 1e39} | value is 1E+39; a number that float32 holds",
+                "{'type': 'temperature', 'value': 1e400} | value is 1E+400; a number that float32 holds",
+                "{'type': 'top_p', 'p': 1e-50} | p is 1E-50; 0 or a number that float32 holds",
+                "{'type': 'top_p', 'p': 1e-400} | p is 1E-400; 0 or a number that float32 holds",
+                "{'type': 'top_p', 'p': -0.0} | top-p of 0.0; a number in (0, 1]",
+                "{'type': 'top_p', 'p': 'NaN'} | p is \"NaN\"; a number is expected"
+            })
+    void aNumberThatDoesNotFitFloat32IsNamed(String step, String message) throws Exception {
+        String json = "{'key': [0, 1, 2, 3], 'prefix': [[5]], 'options': {'logits_modifier': [%s]}}".formatted(step);
+
+        JsonNode read = batch(json.replace('\'', '"'));
+        assertThatThrownBy(() -> DecodeCase.read(read, 8, 0, 1)).hasMessageContaining(message);
+    }
+
+    @Test
+    void anAlphaThatDoesNotFitFloat32IsNamed() throws Exception {
+        String json = "{\"prefix\": [[5]], \"options\": {\"brevity_penalty\": {\"type\": \"t5\", \"alpha\": -1e39}}}";
+
+        JsonNode read = batch(json);
+        assertThatThrownBy(() -> DecodeCase.read(read, 8, 0, 1))
+                .hasMessageContaining("alpha is -1E+39; a number that float32 holds");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"da\"ta,model", "\"data,model\"", "'data',model", "da ta,model", "da\nta,model", ",model"})
+    void anAxisThatIsNoNameIsOneLineOfBadUsage(String axes) {
+        Slipway run = Slipway.run("mesh", "v5e-16", "--axes=" + axes, "--shape=4,4");
+
+        assertThat(run.code()).isEqualTo(2);
+        assertThat(run.err()).startsWith("slipway: --axes has the name '").contains("letters, digits");
+    }
+
+    @Test
+    void aQuoteInAListIsNoMoreThanACharacter() {
+        PrintStream before = System.err;
+        ByteArrayOutputStream warned = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(warned, true, StandardCharsets.UTF_8));
+        try {
+            refused(2, "'\"4' is not an int", "mesh", "v5e-16", "--shape=4,\"4");
+            refused(1, "v5e-16", "compile", "--target=v5e-16\"");
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(warned.toString(StandardCharsets.UTF_8)).isEmpty();
     }
 
     @Test

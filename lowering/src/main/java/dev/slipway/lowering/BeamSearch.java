@@ -67,8 +67,9 @@ public record BeamSearch(
         public static final BrevityPenalty NONE = new BrevityPenalty(Kind.T5, 0);
 
         public BrevityPenalty {
-            if (!Double.isFinite(alpha)) {
-                throw new LoweringException("a brevity penalty with alpha %s; a number is expected".formatted(alpha));
+            if (!Float.isFinite((float) alpha)) {
+                throw new LoweringException(
+                        "a brevity penalty with alpha %s; a number that float32 holds is expected".formatted(alpha));
             }
         }
 
