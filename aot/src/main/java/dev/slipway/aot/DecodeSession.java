@@ -6,6 +6,7 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.ParameterSource;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
@@ -28,12 +29,8 @@ import java.util.stream.IntStream;
  * <p>One thread uses a session at a time. What it holds natively goes when it is closed.
  */
 public final class DecodeSession implements AutoCloseable {
-    private static final String KEY = "prng_key";
-    private static final String NEW_KEY = "new_key";
-    private static final String PREFIX = "input_batch/prefix";
-    private static final String COLUMN = "column";
-    private static final String TOKENS = "state/tokens";
-    private static final String LOGITS = "logits";
+    /** The last tokens of all rows, which the next step feeds. */
+    private static final String LAST_TOKENS = ProgramPaths.STATE + ProgramPaths.TOKENS;
 
     private final InferenceRunner runner;
     private final Mesh mesh;
@@ -169,14 +166,14 @@ public final class DecodeSession implements AutoCloseable {
             } finally {
                 prompt.keySet().forEach(path -> close(given.getOrDefault(path, List.of())));
             }
-            carried.put(KEY, take(carried, NEW_KEY));
-            carried.put(COLUMN, step.put(COLUMN, HostArray.of(new int[] {
+            carried.put(ProgramPaths.KEY, take(carried, ProgramPaths.NEW_KEY));
+            carried.put(ProgramPaths.COLUMN, step.put(ProgramPaths.COLUMN, HostArray.of(new int[] {
                 width % runner.options().maxLength()
             })));
-            List<Buffer> last = take(carried, LOGITS);
+            List<Buffer> last = take(carried, ProgramPaths.LOGITS);
             float[] logits;
             try {
-                logits = prefill.get(LOGITS, last).floats();
+                logits = prefill.get(ProgramPaths.LOGITS, last).floats();
             } finally {
                 close(last);
             }
@@ -194,8 +191,8 @@ public final class DecodeSession implements AutoCloseable {
     /** What all programs that read prompts take beside controls. */
     private Map<String, HostArray> prompt(int[][] prompts, int width, int[] key) {
         Map<String, HostArray> inputs = new HashMap<>();
-        inputs.put(KEY, HostArray.of(key, key.length));
-        inputs.put(PREFIX, prefix(prompts, width));
+        inputs.put(ProgramPaths.KEY, HostArray.of(key, key.length));
+        inputs.put(ProgramPaths.PREFIX, prefix(prompts, width));
         return inputs;
     }
 
@@ -230,7 +227,7 @@ public final class DecodeSession implements AutoCloseable {
             this.carried = carried;
             this.logits = logits;
             this.prefillSeconds = seconds;
-            this.current = program.get(TOKENS, Objects.requireNonNull(carried.get(TOKENS)))
+            this.current = program.get(LAST_TOKENS, Objects.requireNonNull(carried.get(LAST_TOKENS)))
                     .ints();
         }
 
@@ -253,8 +250,8 @@ public final class DecodeSession implements AutoCloseable {
         public int[] advance() {
             Map<String, List<Buffer>> results = program.runBuffers(carried);
             Map<String, List<Buffer>> next = new HashMap<>(results);
-            next.put(KEY, take(next, NEW_KEY));
-            current = program.get("tokens", Objects.requireNonNull(next.get("tokens")))
+            next.put(ProgramPaths.KEY, take(next, ProgramPaths.NEW_KEY));
+            current = program.get(ProgramPaths.TOKENS, Objects.requireNonNull(next.get(ProgramPaths.TOKENS)))
                     .ints();
             carried.forEach((path, buffers) -> {
                 if (next.containsKey(path)) {

@@ -18,6 +18,7 @@ import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
@@ -38,9 +39,6 @@ import tools.jackson.databind.JsonNode;
  * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place.
  */
 final class GenerateBatch {
-    private static final String KEY = "prng_key";
-    private static final String PREFIX = "input_batch/prefix";
-
     /** AXLearn's defaults, where the model has none. */
     private static final int PAD = 0;
 
@@ -206,24 +204,24 @@ final class GenerateBatch {
             System.arraycopy(one.prefix()[b], 0, flat, b * group.width(), one.width());
         }
         Map<String, HostArray> inputs = new HashMap<>();
-        inputs.put(KEY, HostArray.of(one.key(), 4));
-        inputs.put(PREFIX, HostArray.of(flat, group.rows(), group.width()));
-        inputs.put("options/limit", HostArray.of(new int[] {one.width()}));
+        inputs.put(ProgramPaths.KEY, HostArray.of(one.key(), 4));
+        inputs.put(ProgramPaths.PREFIX, HostArray.of(flat, group.rows(), group.width()));
+        inputs.put(ProgramPaths.LIMIT, HostArray.of(new int[] {one.width()}));
         switch (one.method()) {
             case Method.Sample sample -> {
                 CaseShape shape = Objects.requireNonNull(group.shape());
                 CaseShape.Arguments arguments = shape.arguments(sample.options(), vocabulary);
-                inputs.put("options/modifier_kinds", HostArray.of(arguments.kinds(), shape.steps()));
-                inputs.put("options/modifier_values", HostArray.of(arguments.values(), shape.steps()));
+                inputs.put(ProgramPaths.MODIFIER_KINDS, HostArray.of(arguments.kinds(), shape.steps()));
+                inputs.put(ProgramPaths.MODIFIER_VALUES, HostArray.of(arguments.values(), shape.steps()));
                 inputs.put(
-                        "options/stop_sequences",
+                        ProgramPaths.STOP_SEQUENCES,
                         HostArray.of(arguments.stopSequences(), shape.sequences(), shape.window()));
-                inputs.put("options/max_length", HostArray.of(new int[] {arguments.maxLength()}));
+                inputs.put(ProgramPaths.MAX_LENGTH, HostArray.of(new int[] {arguments.maxLength()}));
             }
             case Method.Beam beam -> {
                 BeamSearch.BrevityPenalty penalty = beam.options().penalty();
-                inputs.put("options/penalty", HostArray.of(penalty.arguments(), 3));
-                inputs.put("options/rows", HostArray.of(new int[] {one.rows()}));
+                inputs.put(ProgramPaths.PENALTY, HostArray.of(penalty.arguments(), 3));
+                inputs.put(ProgramPaths.ROWS, HostArray.of(new int[] {one.rows()}));
             }
         }
         Map<String, Object> answer = new LinkedHashMap<>();
@@ -244,7 +242,7 @@ final class GenerateBatch {
                 flat.add(unsigned ? (Object) Integer.toUnsignedLong(value) : (Object) value);
             }
         }
-        if (path.equals("new_key")) {
+        if (path.equals(ProgramPaths.NEW_KEY)) {
             return flat;
         }
         List<Object> level = flat;

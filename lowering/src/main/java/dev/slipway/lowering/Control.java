@@ -2,6 +2,7 @@
 package dev.slipway.lowering;
 
 import dev.slipway.stablehlo.ElementType;
+import java.util.Locale;
 
 /**
  * Something that each row of a batch can be told when the program runs, so that changing it compiles nothing: an input
@@ -71,7 +72,7 @@ public enum Control {
 
     /** The path of the input, e.g. {@code input_batch/top_k}. */
     public String path() {
-        return "input_batch/" + name().toLowerCase(java.util.Locale.ROOT);
+        return ProgramPaths.INPUT_BATCH + name().toLowerCase(Locale.ROOT);
     }
 
     /** Element type of the input. */

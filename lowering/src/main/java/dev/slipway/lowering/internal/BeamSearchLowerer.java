@@ -7,6 +7,7 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
@@ -23,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BeamSearchLowerer {
     private static final double NEVER = -1e7;
-    private static final String PENALTY = "options/penalty";
-    private static final String ROWS = "options/rows";
 
     private final DecoderConfig config;
     private final Reference reference;
@@ -44,9 +43,9 @@ public final class BeamSearchLowerer {
         int beams = options.numDecodes();
         long width = reference.width;
         if (given) {
-            reference.program.argument(PENALTY, TensorType.of(ElementType.F32, 3));
-            reference.program.argument(Reference.LIMIT, TensorType.of(ElementType.I32));
-            reference.program.argument(ROWS, TensorType.of(ElementType.I32));
+            reference.program.argument(ProgramPaths.PENALTY, TensorType.of(ElementType.F32, 3));
+            reference.program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
+            reference.program.argument(ProgramPaths.ROWS, TensorType.of(ElementType.I32));
         }
         reference.keyResult();
         reference.result("sequences", ElementType.I32, beams, width);
@@ -84,13 +83,14 @@ public final class BeamSearchLowerer {
             this.outer = o;
             this.options = options;
             this.weights = weights;
-            this.key = inputs.get(Reference.KEY);
-            this.prefix = inputs.get(Reference.PREFIX);
+            this.key = inputs.get(ProgramPaths.KEY);
+            this.prefix = inputs.get(ProgramPaths.PREFIX);
             this.beams = options.numDecodes();
-            Value given = inputs.find(Reference.LIMIT);
+            Value given = inputs.find(ProgramPaths.LIMIT);
             this.limit = given == null ? o.int32(width) : given;
-            this.counted = given == null ? o.int32(batch) : inputs.get(ROWS);
-            this.penalty = given == null ? o.b().constant(options.penalty().arguments()) : inputs.get(PENALTY);
+            this.counted = given == null ? o.int32(batch) : inputs.get(ProgramPaths.ROWS);
+            this.penalty =
+                    given == null ? o.b().constant(options.penalty().arguments()) : inputs.get(ProgramPaths.PENALTY);
             this.perBeam = new long[] {batch, beams};
             this.sequenceShape = new long[] {batch, beams, columns};
             this.merger = options.merge() == null

@@ -8,6 +8,7 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
@@ -23,13 +24,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Puts the steps of {@link Decoding} and {@link Sampler} together to programs. One lowerer lowers one program. */
 public final class Lowerer {
-    private static final String KEY = "prng_key";
-    private static final String PREFIX = "input_batch/prefix";
-    private static final String COLUMN = "column";
-    private static final String STATE = "state/";
-    private static final String CACHE = "cache/";
-    private static final String ROW = "row/";
-
     /** Columns of which {@code score} takes the logits at once. */
     private static final long SCORE_COLUMNS = 64;
 
@@ -99,7 +93,7 @@ public final class Lowerer {
                     .formatted(batch, filled));
         }
         return program.build("sample_decode", (o, weights, inputs) -> {
-            Value prefix = spread(o, fill(o, inputs.get(PREFIX), filled, options.padId()), filled);
+            Value prefix = spread(o, fill(o, inputs.get(ProgramPaths.PREFIX), filled, options.padId()), filled);
             Decoding decoding = decoding(o, weights, filled);
             Sampler sampler = sampler(o, inputs, filled);
             Decoding.Prefilled read = decoding.prefill(o, prefix);
@@ -129,7 +123,7 @@ public final class Lowerer {
             List<Value> start = new ArrayList<>();
             start.add(o.scalar(ElementType.I32, 0));
             start.add(o.constant(ElementType.I1, 1));
-            start.add(inputs.get(KEY));
+            start.add(inputs.get(ProgramPaths.KEY));
             start.addAll(begin.values());
             start.addAll(transcript.tensors());
             start.addAll(cache);
@@ -200,18 +194,18 @@ public final class Lowerer {
         single("prefill");
         promptArguments();
         keyResult();
-        program.result("logits", TensorType.of(ElementType.F32, batch, config.vocabulary()), rows);
+        program.result(ProgramPaths.LOGITS, TensorType.of(ElementType.F32, batch, config.vocabulary()), rows);
         program.result("scores", TensorType.of(ElementType.F32, batch), rows);
         topResults(batch);
         stateResults();
         return program.build("prefill", (o, weights, inputs) -> {
             Decoding decoding = decoding(o, weights, batch);
             Sampler sampler = sampler(o, inputs, batch);
-            Value prefix = inputs.get(PREFIX);
+            Value prefix = inputs.get(ProgramPaths.PREFIX);
             Decoding.Prefilled read = decoding.prefill(o, prefix);
             Map<String, Value> begin = sampler.begin(o, prefix, read.lengths());
             Value logits = decoding.lastLogits(o, read);
-            Sampler.Choice first = sampler.choose(o, logits, inputs.get(KEY), begin);
+            Sampler.Choice first = sampler.choose(o, logits, inputs.get(ProgramPaths.KEY), begin);
             List<Value> results = new ArrayList<>();
             results.add(first.key());
             results.add(logits);
@@ -231,12 +225,12 @@ public final class Lowerer {
         single("decode_step");
         int steps = options.stepsPerCall();
         keyArgument();
-        program.argument(COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated(), true);
+        program.argument(ProgramPaths.COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated(), true);
         controlArguments();
         stateArguments("", batch, true);
         keyResult();
-        program.result(COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated());
-        program.result("tokens", TensorType.of(ElementType.I32, batch, steps), rows);
+        program.result(ProgramPaths.COLUMN, TensorType.of(ElementType.I32), PartitionSpec.replicated());
+        program.result(ProgramPaths.TOKENS, TensorType.of(ElementType.I32, batch, steps), rows);
         program.result("scores", TensorType.of(ElementType.F32, batch, steps), rows);
         topResults(batch, steps);
         stateResults();
@@ -249,12 +243,12 @@ public final class Lowerer {
             int cacheAt = recordAt + empty.tensors().size();
             List<Value> start = new ArrayList<>();
             start.add(o.scalar(ElementType.I32, 0));
-            start.add(inputs.get(KEY));
-            start.add(inputs.get(COLUMN));
-            names.forEach(name -> start.add(inputs.get(STATE + name)));
+            start.add(inputs.get(ProgramPaths.KEY));
+            start.add(inputs.get(ProgramPaths.COLUMN));
+            names.forEach(name -> start.add(inputs.get(ProgramPaths.STATE + name)));
             start.addAll(empty.tensors());
             for (int i = 0; i < layers().cacheTensors(); i++) {
-                start.add(inputs.get(CACHE + i));
+                start.add(inputs.get(ProgramPaths.CACHE + i));
             }
             Ops.Step<List<Value>> body = (c, it) -> {
                 Map<String, Value> before = named(names, it.subList(3, recordAt));
@@ -293,34 +287,43 @@ public final class Lowerer {
     public InferenceProgram insert() {
         single("insert");
         Program bare = program.withoutParameters();
-        bare.argument(COLUMN, TensorType.of(ElementType.I32));
-        bare.argument("slot", TensorType.of(ElementType.I32));
-        stateTypes(1).forEach((name, type) -> bare.argument(ROW + STATE + name, type));
+        bare.argument(ProgramPaths.COLUMN, TensorType.of(ElementType.I32));
+        bare.argument(ProgramPaths.SLOT, TensorType.of(ElementType.I32));
+        stateTypes(1).forEach((name, type) -> bare.argument(ProgramPaths.ROW + ProgramPaths.STATE + name, type));
         LayerStack layers = layers();
         for (int i = 0; i < layers.cacheTensors(); i++) {
-            bare.argument(ROW + CACHE + i, cacheType(i, 1));
+            bare.argument(ProgramPaths.ROW + ProgramPaths.CACHE + i, cacheType(i, 1));
         }
         stateTypes(batch).forEach((name, type) -> {
-            bare.argument(STATE + name, type, rows, true);
-            bare.result(STATE + name, type, rows);
+            bare.argument(ProgramPaths.STATE + name, type, rows, true);
+            bare.result(ProgramPaths.STATE + name, type, rows);
         });
         for (int i = 0; i < layers.cacheTensors(); i++) {
-            bare.argument(CACHE + i, cacheType(i, batch), cacheSpec(i, batch), true);
-            bare.result(CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
+            bare.argument(ProgramPaths.CACHE + i, cacheType(i, batch), cacheSpec(i, batch), true);
+            bare.result(ProgramPaths.CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
         return bare.build("insert", (o, _, inputs) -> {
-            Value slot = inputs.get("slot");
+            Value slot = inputs.get(ProgramPaths.SLOT);
             List<Value> results = new ArrayList<>();
             for (String name : stateTypes(batch).keySet()) {
-                results.add(replace(o, inputs.get(STATE + name), inputs.get(ROW + STATE + name), slot, 0));
+                results.add(replace(
+                        o,
+                        inputs.get(ProgramPaths.STATE + name),
+                        inputs.get(ProgramPaths.ROW + ProgramPaths.STATE + name),
+                        slot,
+                        0));
             }
             // The row's last prompt token stood in column width - 1; the next write is to follow it.
-            Value shift = o.plus(inputs.get(COLUMN), -width);
+            Value shift = o.plus(inputs.get(ProgramPaths.COLUMN), -width);
             int row = layers.cacheRowDimension();
             for (int i = 0; i < layers.cacheTensors(); i++) {
                 Value rolled = roll(
-                        o, inputs.get(ROW + CACHE + i), layers.cacheColumnDimension(i), options.maxLength(), shift);
-                results.add(replace(o, inputs.get(CACHE + i), rolled, slot, row));
+                        o,
+                        inputs.get(ProgramPaths.ROW + ProgramPaths.CACHE + i),
+                        layers.cacheColumnDimension(i),
+                        options.maxLength(),
+                        shift);
+                results.add(replace(o, inputs.get(ProgramPaths.CACHE + i), rolled, slot, row));
             }
             return results;
         });
@@ -353,11 +356,11 @@ public final class Lowerer {
 
     /** The program {@code score}. */
     public InferenceProgram score() {
-        program.argument(PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
+        program.argument(ProgramPaths.PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
         program.result("token_scores", TensorType.of(ElementType.F32, batch, width), rows);
         topResults(batch, width);
         return program.build("score", (o, weights, inputs) -> {
-            Value prefix = inputs.get(PREFIX);
+            Value prefix = inputs.get(ProgramPaths.PREFIX);
             Decoding decoding = decoding(o, weights, batch);
             Decoding.Prefilled read = decoding.prefillWhole(o, prefix);
             long columns = Math.min(SCORE_COLUMNS, width);
@@ -436,12 +439,12 @@ public final class Lowerer {
 
     private void promptArguments() {
         keyArgument();
-        program.argument(PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
+        program.argument(ProgramPaths.PREFIX, TensorType.of(ElementType.I32, batch, width), prefixSpec, false);
         controlArguments();
     }
 
     private void keyArgument() {
-        program.argument(KEY, prng.keyType(), PartitionSpec.replicated(), true);
+        program.argument(ProgramPaths.KEY, prng.keyType(), PartitionSpec.replicated(), true);
     }
 
     private void controlArguments() {
@@ -455,7 +458,7 @@ public final class Lowerer {
     }
 
     private void keyResult() {
-        program.result("new_key", prng.keyType(), PartitionSpec.replicated());
+        program.result(ProgramPaths.NEW_KEY, prng.keyType(), PartitionSpec.replicated());
     }
 
     /** The likeliest tokens, if they are asked for, with these dimensions in front. */
@@ -473,16 +476,17 @@ public final class Lowerer {
     }
 
     private void stateArguments(String prefix, long count, boolean donated) {
-        stateTypes(count).forEach((name, type) -> program.argument(prefix + STATE + name, type, rows, donated));
+        stateTypes(count)
+                .forEach((name, type) -> program.argument(prefix + ProgramPaths.STATE + name, type, rows, donated));
         for (int i = 0; i < layers().cacheTensors(); i++) {
-            program.argument(prefix + CACHE + i, cacheType(i, count), cacheSpec(i, count), donated);
+            program.argument(prefix + ProgramPaths.CACHE + i, cacheType(i, count), cacheSpec(i, count), donated);
         }
     }
 
     private void stateResults() {
-        stateTypes(batch).forEach((name, type) -> program.result(STATE + name, type, rows));
+        stateTypes(batch).forEach((name, type) -> program.result(ProgramPaths.STATE + name, type, rows));
         for (int i = 0; i < layers().cacheTensors(); i++) {
-            program.result(CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
+            program.result(ProgramPaths.CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering.internal;
 
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
@@ -66,7 +67,7 @@ final class Modules {
         for (int i = 0; i < results.size(); i++) {
             String path = results.get(i).path();
             if (path.equals(spec.path())
-                    || (path.equals("new_key") && spec.path().equals("prng_key"))) {
+                    || (path.equals(ProgramPaths.NEW_KEY) && spec.path().equals(ProgramPaths.KEY))) {
                 return i;
             }
         }

@@ -7,6 +7,7 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.lowering.TensorSpec;
@@ -19,12 +20,6 @@ import java.util.List;
 
 /** What AXLearn's programs have in common: their arguments, and rows as wide as the prefix. */
 public final class Reference {
-    static final String KEY = "prng_key";
-    static final String PREFIX = "input_batch/prefix";
-
-    /** How long rows may grow, where that is given when the program runs. */
-    static final String LIMIT = "options/limit";
-
     private final DecoderConfig config;
     private final Form form;
     final Prng prng = new Prng(RandomSource.RBG);
@@ -42,9 +37,9 @@ public final class Reference {
         this.batch = prefix.type().dim(0);
         this.width = prefix.type().dim(1);
         this.rows = program.batchSpec("batch", 0, batch);
-        program.argument(KEY, prng.keyType(), PartitionSpec.replicated(), false);
+        program.argument(ProgramPaths.KEY, prng.keyType(), PartitionSpec.replicated(), false);
         program.argument(
-                PREFIX,
+                ProgramPaths.PREFIX,
                 prefix.type(),
                 prefix.partition() == null ? PartitionSpec.replicated() : prefix.partition(),
                 false);
@@ -80,7 +75,7 @@ public final class Reference {
 
     /** Adds the result {@code new_key}. */
     void keyResult() {
-        program.result("new_key", prng.keyType(), PartitionSpec.replicated());
+        program.result(ProgramPaths.NEW_KEY, prng.keyType(), PartitionSpec.replicated());
     }
 
     /** The steps of decoding, with pads read as tokens, as AXLearn does. */

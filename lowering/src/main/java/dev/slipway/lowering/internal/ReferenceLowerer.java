@@ -7,6 +7,7 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.ParameterLayout;
+import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.SampleDecode;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ComparisonDirection;
@@ -24,11 +25,6 @@ import java.util.function.Function;
 public final class ReferenceLowerer {
     /** md5("sample_decode") modulo 2^31 - 1, which AXLearn folds into the key of the method. */
     private static final long METHOD = 893841010;
-
-    private static final String KINDS = "options/modifier_kinds";
-    private static final String VALUES = "options/modifier_values";
-    private static final String SEQUENCES = "options/stop_sequences";
-    private static final String MAX_LENGTH = "options/max_length";
 
     // What the loop carries, in order; behind it the cache.
     private static final int STEP = 0;
@@ -61,21 +57,22 @@ public final class ReferenceLowerer {
     /** The program that is told modifiers, stops and the maximum length when it runs. */
     public InferenceProgram sampleDecode(CaseShape shape) {
         Program program = reference.program;
-        program.argument(KINDS, TensorType.of(ElementType.I32, shape.steps()));
-        program.argument(VALUES, TensorType.of(ElementType.F32, shape.steps()));
-        program.argument(SEQUENCES, TensorType.of(ElementType.I32, shape.sequences(), shape.window()));
-        program.argument(MAX_LENGTH, TensorType.of(ElementType.I32));
-        program.argument(Reference.LIMIT, TensorType.of(ElementType.I32));
+        program.argument(ProgramPaths.MODIFIER_KINDS, TensorType.of(ElementType.I32, shape.steps()));
+        program.argument(ProgramPaths.MODIFIER_VALUES, TensorType.of(ElementType.F32, shape.steps()));
+        program.argument(
+                ProgramPaths.STOP_SEQUENCES, TensorType.of(ElementType.I32, shape.sequences(), shape.window()));
+        program.argument(ProgramPaths.MAX_LENGTH, TensorType.of(ElementType.I32));
+        program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
         return sampleDecode(
                 shape.entry(),
                 shape.numDecodes(),
                 shape.padId(),
                 inputs -> new SampleBehaviour.Given(
-                        inputs.get(KINDS),
-                        inputs.get(VALUES),
-                        inputs.get(SEQUENCES),
-                        inputs.get(MAX_LENGTH),
-                        inputs.get(Reference.LIMIT)));
+                        inputs.get(ProgramPaths.MODIFIER_KINDS),
+                        inputs.get(ProgramPaths.MODIFIER_VALUES),
+                        inputs.get(ProgramPaths.STOP_SEQUENCES),
+                        inputs.get(ProgramPaths.MAX_LENGTH),
+                        inputs.get(ProgramPaths.LIMIT)));
     }
 
     private InferenceProgram sampleDecode(
@@ -93,13 +90,13 @@ public final class ReferenceLowerer {
             Prng prng = reference.prng;
             SampleBehaviour behaviour = given.apply(inputs);
             List<Value> results = new ArrayList<>();
-            Value key = inputs.get(Reference.KEY);
+            Value key = inputs.get(ProgramPaths.KEY);
             if (runner) {
                 List<Value> split = prng.split(o, key, 2);
                 results.add(split.get(0));
                 key = split.get(1);
             }
-            Value prefix = inputs.get(Reference.PREFIX);
+            Value prefix = inputs.get(ProgramPaths.PREFIX);
             Decoding decoding = reference.decoding(o, weights, padId);
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
             Value prompts = Rows.repeat(o, prefix, 0, decodes);
