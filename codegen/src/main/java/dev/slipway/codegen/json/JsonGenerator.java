@@ -8,6 +8,7 @@ import com.palantir.javapoet.MethodSpec;
 import com.palantir.javapoet.ParameterizedTypeName;
 import com.palantir.javapoet.TypeName;
 import com.palantir.javapoet.TypeSpec;
+import dev.slipway.codegen.GeneratedSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -44,7 +45,8 @@ public final class JsonGenerator {
                         .build())
                 .addMethod(generator.root.addStatement("return root").build())
                 .build();
-        JavaFile.builder(name.packageName(), type).indent("    ").build().writeTo(Path.of(args[1]));
+        GeneratedSource.write(
+                JavaFile.builder(name.packageName(), type).indent("    ").build(), Path.of(args[1]));
     }
 
     private void fields(String owner, Map<?, ?> object) {

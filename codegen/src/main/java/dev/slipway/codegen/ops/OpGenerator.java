@@ -10,6 +10,8 @@ import com.palantir.javapoet.MethodSpec;
 import com.palantir.javapoet.ParameterizedTypeName;
 import com.palantir.javapoet.TypeName;
 import com.palantir.javapoet.TypeSpec;
+import com.palantir.javapoet.WildcardTypeName;
+import dev.slipway.codegen.GeneratedSource;
 import dev.slipway.codegen.ops.OpTable.AttributeSpec;
 import dev.slipway.codegen.ops.OpTable.EnumSpec;
 import dev.slipway.codegen.ops.OpTable.OpSpec;
@@ -18,8 +20,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.lang.model.element.Modifier;
 
 /**
@@ -73,8 +80,7 @@ public final class OpGenerator {
         OpGenerator generator = new OpGenerator(
                 OpTable.read(
                         Path.of(arguments[0]),
-                        java.util.stream.Stream.concat(DIALECTS.stream(), java.util.stream.Stream.of(OTHERS))
-                                .toList()),
+                        Stream.concat(DIALECTS.stream(), Stream.of(OTHERS)).toList()),
                 Path.of(arguments[1]));
         generator.writeEnums();
         generator.writeTable();
@@ -86,12 +92,12 @@ public final class OpGenerator {
     }
 
     private void write(String pkg, TypeSpec type) throws IOException {
-        JavaFile.builder(pkg, type)
+        JavaFile source = JavaFile.builder(pkg, type)
                 .skipJavaLangImports(true)
                 .indent("    ")
                 .addFileComment("SPDX-License-Identifier: Apache-2.0\nGenerated from the op table.")
-                .build()
-                .writeTo(out);
+                .build();
+        GeneratedSource.write(source, out);
     }
 
     private void writeEnums() throws IOException {
@@ -159,7 +165,7 @@ public final class OpGenerator {
                                 .addJavadoc("Passes name and row (first..last: attributes) of every operation.\n")
                                 .addParameter(
                                         ParameterizedTypeName.get(
-                                                ClassName.get(java.util.function.BiConsumer.class),
+                                                ClassName.get(BiConsumer.class),
                                                 ClassName.get(String.class),
                                                 ClassName.get(String.class)),
                                         "to")
@@ -249,9 +255,7 @@ public final class OpGenerator {
 
     private static ParameterizedTypeName consumer() {
         return ParameterizedTypeName.get(
-                ClassName.get(java.util.function.BiConsumer.class),
-                ClassName.get(String.class),
-                ArrayTypeName.of(String.class));
+                ClassName.get(BiConsumer.class), ClassName.get(String.class), ArrayTypeName.of(String.class));
     }
 
     private static String text(ValueSpec value) {
@@ -264,7 +268,7 @@ public final class OpGenerator {
     }
 
     private static String constant(OpSpec op) {
-        return op.fullName().replace('.', '_').replace('-', '_').toUpperCase(java.util.Locale.ROOT);
+        return op.fullName().replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
     }
 
     private void writeBuilder(String dialect, String name) throws IOException {
@@ -283,9 +287,7 @@ public final class OpGenerator {
                     .addParameter(ParameterizedTypeName.get(ClassName.get(List.class), VALUE), "operands")
                     .addParameter(ATTRIBUTE.nestedClass("Dictionary"), "attributes")
                     .addParameter(
-                            ParameterizedTypeName.get(
-                                            ClassName.get(List.class),
-                                            com.palantir.javapoet.WildcardTypeName.subtypeOf(TYPE))
+                            ParameterizedTypeName.get(ClassName.get(List.class), WildcardTypeName.subtypeOf(TYPE))
                                     .annotated(List.of(
                                             AnnotationSpec.builder(NULLABLE).build())),
                             "resultTypes")
@@ -304,118 +306,46 @@ public final class OpGenerator {
             if (!op.dialect().equals(dialect) || !op.regions().isEmpty() || BY_HAND.contains(op.fullName())) {
                 continue;
             }
-            boolean optional = op.attributes().stream().anyMatch(attribute -> !attribute.required());
-            type.addMethod(builderMethod(op, false, base ? "" : "builder."));
-            if (optional) {
-                type.addMethod(builderMethod(op, true, base ? "" : "builder."));
+            List<AttributeSpec> required =
+                    op.attributes().stream().filter(AttributeSpec::required).toList();
+            type.addMethod(builderMethod(op, required, base ? "" : "builder."));
+            if (required.size() < op.attributes().size()) {
+                type.addMethod(builderMethod(op, op.attributes(), base ? "" : "builder."));
             }
         }
         write(API, type.build());
     }
 
-    private MethodSpec builderMethod(OpSpec op, boolean all, String receiver) {
+    /** The method that builds an operation with these of its attributes. */
+    private MethodSpec builderMethod(OpSpec op, List<AttributeSpec> attributes, String receiver) {
         MethodSpec.Builder method = MethodSpec.methodBuilder(methodName(op.name()))
                 .addModifiers(Modifier.PUBLIC)
                 .addJavadoc("{@code $L}: $L\n", op.fullName(), op.doc());
         addConstraints(method, op);
-        if (all) {
+        if (!attributes.stream().allMatch(AttributeSpec::required)) {
             method.addJavadoc("\n<p>This form takes the attributes that may be absent, too.\n");
         }
         method.addJavadoc("\n");
-        boolean variadic = op.operands().stream().anyMatch(ValueSpec::variadic);
-        for (ValueSpec operand : op.operands()) {
-            TypeName parameter = operand.variadic()
-                    ? ParameterizedTypeName.get(
-                            ClassName.get(List.class), com.palantir.javapoet.WildcardTypeName.subtypeOf(VALUE))
-                    : VALUE;
-            method.addParameter(parameter, camel(operand.name()));
-            method.addJavadoc(
-                    "@param $L $L\n", camel(operand.name()), table.types().get(operand.type()));
-        }
-        List<AttributeSpec> attributes = op.attributes().stream()
-                .filter(attribute -> all || attribute.required())
-                .toList();
-        for (AttributeSpec attribute : attributes) {
-            TypeName parameter = parameterType(attribute);
-            if (!attribute.required() && !parameter.isPrimitive()) {
-                parameter = parameter instanceof ArrayTypeName array
-                        ? array.annotated(
-                                List.of(AnnotationSpec.builder(NULLABLE).build()))
-                        : parameter.annotated(
-                                List.of(AnnotationSpec.builder(NULLABLE).build()));
-            }
-            method.addParameter(parameter, camel(attribute.name()));
-            method.addJavadoc(
-                    "@param $L $L$L\n",
-                    camel(attribute.name()),
-                    describe(attribute),
-                    attribute.required() || parameterType(attribute).isPrimitive() ? "" : "; null to leave it out");
-        }
+        op.operands().forEach(operand -> addOperand(method, operand));
+        attributes.forEach(attribute -> addAttribute(method, attribute));
         boolean typed = op.traits().contains("typed");
-        if (!typed
-                && !attributes.isEmpty()
+        if (typed) {
+            addResultTypes(method, op);
+        } else if (!attributes.isEmpty()
                 && attributes.getLast().required()
                 && attributes.getLast().base().equals("I64Array")) {
             method.varargs();
         }
-        if (typed) {
-            if (single(op)) {
-                method.addParameter(TYPE, "resultType");
-                method.addJavadoc("@param resultType the type of the result\n");
-            } else {
-                method.addParameter(
-                        ParameterizedTypeName.get(
-                                ClassName.get(List.class), com.palantir.javapoet.WildcardTypeName.subtypeOf(TYPE)),
-                        "resultTypes");
-                method.addJavadoc("@param resultTypes the types of the results\n");
-            }
-        }
         method.addJavadoc(
                 "@throws VerificationException if an operand, an attribute or a type breaks a rule of the operation\n");
-        CodeBlock.Builder operands = CodeBlock.builder();
-        if (!variadic) {
-            operands.add(
-                    "$T.of($L)",
-                    List.class,
-                    String.join(
-                            ", ",
-                            op.operands().stream().map(o -> camel(o.name())).toList()));
-        } else {
-            operands.add("$T.concat(", ATTRS);
-            String separator = "";
-            for (ValueSpec operand : op.operands()) {
-                operands.add(operand.variadic() ? "$L$L" : "$LList.of($L)", separator, camel(operand.name()));
-                separator = ", ";
-            }
-            operands.add(")");
-        }
-        CodeBlock.Builder dictionary = CodeBlock.builder();
-        if (attributes.isEmpty()) {
-            dictionary.add("$T.EMPTY", ATTRIBUTE.nestedClass("Dictionary"));
-        } else {
-            dictionary.add("$T.dictionary(", ATTRS);
-            String separator = "";
-            for (AttributeSpec attribute : attributes) {
-                dictionary.add(
-                        "$L$S, $T.$L($L)",
-                        separator,
-                        attribute.name(),
-                        ATTRS,
-                        toAttribute(attribute),
-                        camel(attribute.name()));
-                separator = ", ";
-            }
-            dictionary.add(")");
-        }
-        String types = !typed ? "null" : single(op) ? "List.of(resultType)" : "resultTypes";
         CodeBlock call = CodeBlock.of(
                 "$Lbuild($T.$L, $L, $L, $L)",
                 receiver,
                 TABLE,
                 constant(op),
-                operands.build(),
-                dictionary.build(),
-                types);
+                operands(op),
+                dictionary(attributes),
+                !typed ? "null" : single(op) ? "List.of(resultType)" : "resultTypes");
         if (op.results().isEmpty()) {
             method.addStatement(call);
         } else if (single(op)) {
@@ -425,6 +355,71 @@ public final class OpGenerator {
                     .addStatement("return $T.copyOf($L.results())", List.class, call);
         }
         return method.build();
+    }
+
+    private void addOperand(MethodSpec.Builder method, ValueSpec operand) {
+        TypeName parameter = operand.variadic()
+                ? ParameterizedTypeName.get(ClassName.get(List.class), WildcardTypeName.subtypeOf(VALUE))
+                : VALUE;
+        method.addParameter(parameter, camel(operand.name()));
+        method.addJavadoc("@param $L $L\n", camel(operand.name()), table.types().get(operand.type()));
+    }
+
+    private void addAttribute(MethodSpec.Builder method, AttributeSpec attribute) {
+        TypeName type = parameterType(attribute);
+        boolean nullable = !attribute.required() && !type.isPrimitive();
+        method.addParameter(nullable ? nullable(type) : type, camel(attribute.name()));
+        method.addJavadoc(
+                "@param $L $L$L\n",
+                camel(attribute.name()),
+                describe(attribute),
+                nullable ? "; null to leave it out" : "");
+    }
+
+    private static TypeName nullable(TypeName type) {
+        List<AnnotationSpec> nullable = List.of(AnnotationSpec.builder(NULLABLE).build());
+        return type instanceof ArrayTypeName array ? array.annotated(nullable) : type.annotated(nullable);
+    }
+
+    private static void addResultTypes(MethodSpec.Builder method, OpSpec op) {
+        if (single(op)) {
+            method.addParameter(TYPE, "resultType");
+            method.addJavadoc("@param resultType the type of the result\n");
+        } else {
+            method.addParameter(
+                    ParameterizedTypeName.get(ClassName.get(List.class), WildcardTypeName.subtypeOf(TYPE)),
+                    "resultTypes");
+            method.addJavadoc("@param resultTypes the types of the results\n");
+        }
+    }
+
+    /** The list of all operands. */
+    private static CodeBlock operands(OpSpec op) {
+        if (op.operands().stream().noneMatch(ValueSpec::variadic)) {
+            return CodeBlock.of(
+                    "$T.of($L)",
+                    List.class,
+                    op.operands().stream().map(operand -> camel(operand.name())).collect(Collectors.joining(", ")));
+        }
+        return CodeBlock.of(
+                "$T.concat($L)",
+                ATTRS,
+                op.operands().stream()
+                        .map(operand ->
+                                operand.variadic() ? camel(operand.name()) : "List.of(" + camel(operand.name()) + ")")
+                        .collect(Collectors.joining(", ")));
+    }
+
+    /** The dictionary of these attributes. */
+    private CodeBlock dictionary(List<AttributeSpec> attributes) {
+        if (attributes.isEmpty()) {
+            return CodeBlock.of("$T.EMPTY", ATTRIBUTE.nestedClass("Dictionary"));
+        }
+        CodeBlock entries = attributes.stream()
+                .map(attribute -> CodeBlock.of(
+                        "$S, $T.$L($L)", attribute.name(), ATTRS, toAttribute(attribute), camel(attribute.name())))
+                .collect(CodeBlock.joining(", "));
+        return CodeBlock.of("$T.dictionary($L)", ATTRS, entries);
     }
 
     private static void addConstraints(MethodSpec.Builder method, OpSpec op) {
@@ -523,16 +518,15 @@ public final class OpGenerator {
             }
             ClassName name = ClassName.get(OPS, className(spec));
             op.addPermittedSubclass(name);
-            cases.addStatement(
-                    "case $T.$L -> $T.of(new $T(operation))", TABLE, constant(spec), java.util.Optional.class, name);
+            cases.addStatement("case $T.$L -> $T.of(new $T(operation))", TABLE, constant(spec), Optional.class, name);
             write(OPS, opClass(spec, name));
         }
-        cases.addStatement("default -> $T.empty()", java.util.Optional.class).endControlFlow("");
+        cases.addStatement("default -> $T.empty()", Optional.class).endControlFlow("");
         op.addMethod(MethodSpec.methodBuilder("of")
                 .addModifiers(Modifier.PUBLIC, Modifier.STATIC)
                 .addJavadoc("The operation as one of these, where the op table knows it.\n")
                 .addParameter(OPERATION, "operation")
-                .returns(ParameterizedTypeName.get(ClassName.get(java.util.Optional.class), OP))
+                .returns(ParameterizedTypeName.get(ClassName.get(Optional.class), OP))
                 .addCode(cases.build())
                 .build());
         write(OPS, op.build());
@@ -567,7 +561,7 @@ public final class OpGenerator {
             TypeName result = accessorType(attribute);
             boolean absent = attribute.optional();
             TypeName declared =
-                    absent ? ParameterizedTypeName.get(ClassName.get(java.util.Optional.class), result.box()) : result;
+                    absent ? ParameterizedTypeName.get(ClassName.get(Optional.class), result.box()) : result;
             CodeBlock read = CodeBlock.of(
                     "$T.$L(operation, $S$L)",
                     ATTRS,
