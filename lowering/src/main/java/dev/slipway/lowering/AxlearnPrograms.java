@@ -67,7 +67,7 @@ public final class AxlearnPrograms {
 
     /** {@code beam_search_decode}; see {@link #sampleDecode(SampleDecode, InputBatchSpec)} for errors. */
     public InferenceProgram beamSearchDecode(BeamSearch options, InputBatchSpec batch) {
-        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options, false);
+        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options);
     }
 
     /**
@@ -76,7 +76,7 @@ public final class AxlearnPrograms {
      * {@code options/rows i32[]}, how many rows count; the options' penalty is not read.
      */
     public InferenceProgram beamSearchCases(BeamSearch options, InputBatchSpec batch) {
-        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options, true);
+        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchCases(options);
     }
 
     /** The parameters that these programs take first, in order. */

@@ -2,9 +2,13 @@
 package dev.slipway.lowering;
 
 import com.google.common.collect.ImmutableList;
-import dev.slipway.lowering.internal.Lowerer;
 import dev.slipway.lowering.internal.Program;
+import dev.slipway.lowering.internal.SampleDecodeLowerer;
+import dev.slipway.lowering.internal.ScoreLowerer;
+import dev.slipway.lowering.internal.ServingLowerer;
+import dev.slipway.lowering.internal.Signature;
 import dev.slipway.mesh.Mesh;
+import dev.slipway.stablehlo.ElementType;
 
 /**
  * The decode programs of a model on a mesh.
@@ -74,17 +78,17 @@ public final class DecodePrograms {
      * @throws dev.slipway.mesh.ShardingException if a given partition does not divide
      */
     public InferenceProgram sampleDecode(InputBatchSpec batch) {
-        return lowerer(batch).sampleDecode();
+        return new SampleDecodeLowerer(signature(batch)).lower();
     }
 
     /** Reads prompts and gives the cache and the first token; see {@link #sampleDecode} for errors. */
     public InferenceProgram prefill(InputBatchSpec batch) {
-        return lowerer(batch).prefill();
+        return new ServingLowerer(signature(batch)).prefill();
     }
 
     /** Feeds each row its last token and chooses the next, some times over; see {@link #sampleDecode} for errors. */
     public InferenceProgram decodeStep(InputBatchSpec batch) {
-        return lowerer(batch).decodeStep();
+        return new ServingLowerer(signature(batch)).decodeStep();
     }
 
     /**
@@ -93,12 +97,12 @@ public final class DecodePrograms {
      * @param batch {@code prefix i32[B, P]}: B rows are there, and the prefix of the one that comes in is P wide
      */
     public InferenceProgram insert(InputBatchSpec batch) {
-        return lowerer(batch).insert();
+        return new ServingLowerer(signature(batch)).insert();
     }
 
     /** Scores given texts; see {@link #sampleDecode} for errors. */
     public InferenceProgram score(InputBatchSpec batch) {
-        return lowerer(batch).score();
+        return new ScoreLowerer(signature(batch)).lower();
     }
 
     /**
@@ -136,8 +140,8 @@ public final class DecodePrograms {
         return Program.parameters(config, form, mesh, rules, ParameterLayout.SLIPWAY);
     }
 
-    private Lowerer lowerer(InputBatchSpec batch) {
-        InputBatchSpec.Input prefix = batch.require(InputBatchSpec.PREFIX, dev.slipway.stablehlo.ElementType.I32, 2);
-        return new Lowerer(config, form, options, mesh, rules, prefix.type(), prefix.partition());
+    private Signature signature(InputBatchSpec batch) {
+        return new Signature(
+                config, form, options, mesh, rules, batch.require(InputBatchSpec.PREFIX, ElementType.I32, 2));
     }
 }

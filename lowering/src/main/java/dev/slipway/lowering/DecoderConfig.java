@@ -2,6 +2,7 @@
 package dev.slipway.lowering;
 
 import com.google.common.collect.ImmutableList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
@@ -106,7 +107,7 @@ public record DecoderConfig(
     /** {@code depth} layers alike. */
     public static ImmutableList<Layer> repeat(Layer layer, int depth) {
         positive("depth", depth);
-        return ImmutableList.copyOf(java.util.Collections.nCopies(depth, layer));
+        return ImmutableList.copyOf(Collections.nCopies(depth, layer));
     }
 
     /**

@@ -34,19 +34,22 @@ public final class BeamSearchLowerer {
         this.reference = new Reference(config, form, mesh, layout, prefix);
     }
 
-    /**
-     * The program.
-     *
-     * @param given whether the penalty, the maximum length and the number of rows that count are arguments
-     */
-    public InferenceProgram beamSearchDecode(BeamSearch options, boolean given) {
+    /** The program with everything written into it. */
+    public InferenceProgram beamSearchDecode(BeamSearch options) {
+        return lower(options);
+    }
+
+    /** The program that is told the penalty, the maximum length and the number of rows that count when it runs. */
+    public InferenceProgram beamSearchCases(BeamSearch options) {
+        reference.program.argument(ProgramPaths.PENALTY, TensorType.of(ElementType.F32, 3));
+        reference.program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
+        reference.program.argument(ProgramPaths.ROWS, TensorType.of(ElementType.I32));
+        return lower(options);
+    }
+
+    private InferenceProgram lower(BeamSearch options) {
         int beams = options.numDecodes();
         long width = reference.width;
-        if (given) {
-            reference.program.argument(ProgramPaths.PENALTY, TensorType.of(ElementType.F32, 3));
-            reference.program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
-            reference.program.argument(ProgramPaths.ROWS, TensorType.of(ElementType.I32));
-        }
         reference.keyResult();
         reference.result("sequences", ElementType.I32, beams, width);
         reference.result("scores", ElementType.F32, beams);

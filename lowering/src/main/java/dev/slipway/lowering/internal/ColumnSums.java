@@ -53,7 +53,7 @@ final class ColumnSums {
 
     /** How many columns a cache has for rows of so many. */
     static long columns(long length) {
-        return (length + CHUNKS - 1) / CHUNKS * CHUNKS;
+        return Ops.roundUp(length, CHUNKS);
     }
 
     /** From how many columns of so many a step may choose. */

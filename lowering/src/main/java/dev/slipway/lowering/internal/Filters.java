@@ -4,6 +4,7 @@ package dev.slipway.lowering.internal;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -48,7 +49,7 @@ final class Filters {
     private static Value atLeast(Ops o, Value x, Enough enough) {
         long[] shape = o.shape(x);
         int last = shape.length - 1;
-        long[] outer = java.util.Arrays.copyOf(shape, last);
+        long[] outer = Arrays.copyOf(shape, last);
         Value ordered = ordered(o, x);
         List<Value> found = o.loop(
                 List.of(o.scalar(ElementType.UI32, 0x80000000L), o.zeros(ElementType.UI32, outer)),

@@ -5,11 +5,13 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Layer;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.Form;
+import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.internal.DecoderEmitter.Angles;
 import dev.slipway.lowering.internal.DecoderEmitter.InCache;
 import dev.slipway.lowering.internal.DecoderEmitter.KeysValues;
 import dev.slipway.lowering.internal.DecoderEmitter.LayerView;
 import dev.slipway.lowering.internal.DecoderEmitter.Positions;
+import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
@@ -190,7 +192,7 @@ final class LayerStack {
         List<Value> written = reads ? columns(o, cache, o.size(state.x(), 1)) : cache;
         List<Value> carried = o.loop(
                 List.of(o.scalar(ElementType.I32, 0), state.x(), written.get(0), written.get(1)),
-                (c, it) -> c.compare(it.get(0), depth, dev.slipway.stablehlo.ComparisonDirection.LT),
+                (c, it) -> c.compare(it.get(0), depth, ComparisonDirection.LT),
                 (c, it) -> {
                     Value index = it.get(0);
                     LayerView view = alike != null ? alike : indexedView(c, index, positions);
@@ -249,7 +251,7 @@ final class LayerStack {
         for (int i = 0; i < config.depth(); i++) {
             Layer layer = config.layers().get(i);
             if (layer.rotary().dims() != 2 * half || layer.rotary().scaling().magnitude() != magnitude) {
-                throw new dev.slipway.lowering.LoweringException(
+                throw new LoweringException(
                         "layer %d turns %d elements of a head with magnitude %s, layer 0 %d with %s; layers that differ in this cannot share one scanned body: lower unrolled"
                                 .formatted(
                                         i,

@@ -26,6 +26,11 @@ record Ops(OpBuilder b) {
         return LongStream.range(0, count).toArray();
     }
 
+    /** The least multiple of {@code step} that is at least {@code value}. */
+    static long roundUp(long value, long step) {
+        return (value + step - 1) / step * step;
+    }
+
     // Shapes.
 
     long[] shape(Value x) {
@@ -219,7 +224,7 @@ record Ops(OpBuilder b) {
                 x,
                 b.constant(TensorType.of(ElementType.I1), 0L),
                 (c, l, r) -> c.or(l, r),
-                java.util.Arrays.stream(dimensions).asLongStream().toArray());
+                Arrays.stream(dimensions).asLongStream().toArray());
     }
 
     /** Softmax over the last dimension. */

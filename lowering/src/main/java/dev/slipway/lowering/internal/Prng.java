@@ -8,6 +8,7 @@ import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -110,7 +111,7 @@ record Prng(RandomSource source) {
             return o.b().rngBitGenerator(algorithm, state, TensorType.of(element, shape))
                     .get(1);
         }
-        long count = java.util.Arrays.stream(shape).reduce(1, (a, b) -> a * b);
+        long count = Arrays.stream(shape).reduce(1, (a, b) -> a * b);
         Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 0, 1)), new long[] {count});
         Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 1, 2)), new long[] {count});
         Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));

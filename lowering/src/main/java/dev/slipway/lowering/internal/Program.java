@@ -17,7 +17,7 @@ import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.NamedSharding;
 import dev.slipway.mesh.PartitionSpec;
-import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.Module;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
@@ -295,14 +295,24 @@ public final class Program {
     }
 
     /** Adds an argument after the parameters. */
-    void argument(String path, TensorType type, PartitionSpec spec, boolean donated) {
-        NamedSharding.of(mesh, spec).shardShape(list(type.shape().toArray()));
-        arguments.add(new TensorSpec(path, type, spec, donated));
+    void argument(String path, TensorType type, PartitionSpec spec) {
+        addArgument(new TensorSpec(path, type, spec, false));
     }
 
-    /** Adds a replicated argument. */
+    /** Adds a replicated argument after the parameters. */
     void argument(String path, TensorType type) {
-        argument(path, type, PartitionSpec.replicated(), false);
+        argument(path, type, PartitionSpec.replicated());
+    }
+
+    /** Adds an argument after the parameters whose buffer is given up to the result of the same path. */
+    void donated(String path, TensorType type, PartitionSpec spec) {
+        addArgument(new TensorSpec(path, type, spec, true));
+    }
+
+    private void addArgument(TensorSpec spec) {
+        NamedSharding.of(mesh, spec.partition())
+                .shardShape(list(spec.type().shape().toArray()));
+        arguments.add(spec);
     }
 
     /** Adds a result. */
@@ -327,7 +337,7 @@ public final class Program {
 
     /** The finished program. */
     InferenceProgram build(String method, Body body) {
-        dev.slipway.stablehlo.Module module = Modules.module(method, mesh, arguments, results, (o, values) -> {
+        Module module = Modules.module(method, mesh, arguments, results, (o, values) -> {
             Map<String, Value> weights = new LinkedHashMap<>();
             Map<String, Value> inputs = new LinkedHashMap<>();
             for (int i = 0; i < values.size(); i++) {
@@ -357,11 +367,7 @@ public final class Program {
                 ImmutableList.copyOf(notes));
     }
 
-    static TensorType type(ElementType element, long... shape) {
-        return TensorType.of(element, shape);
-    }
-
-    static List<Long> list(long... shape) {
+    private static List<Long> list(long... shape) {
         List<Long> list = new ArrayList<>();
         for (long size : shape) {
             list.add(size);

@@ -37,12 +37,11 @@ public final class Reference {
         this.batch = prefix.type().dim(0);
         this.width = prefix.type().dim(1);
         this.rows = program.batchSpec("batch", 0, batch);
-        program.argument(ProgramPaths.KEY, prng.keyType(), PartitionSpec.replicated(), false);
+        program.argument(ProgramPaths.KEY, prng.keyType());
         program.argument(
                 ProgramPaths.PREFIX,
                 prefix.type(),
-                prefix.partition() == null ? PartitionSpec.replicated() : prefix.partition(),
-                false);
+                prefix.partition() == null ? PartitionSpec.replicated() : prefix.partition());
     }
 
     /**

@@ -31,6 +31,18 @@ final class Rows {
         return o.b().reshape(o.broadcast(x, wide, kept), flat);
     }
 
+    /** Adds rows of one value until there are {@code count}. */
+    static Value fill(Ops o, Value x, long count, double value) {
+        long missing = count - o.size(x, 0);
+        if (missing == 0) {
+            return x;
+        }
+        long[] none = new long[o.rank(x)];
+        long[] high = none.clone();
+        high[0] = missing;
+        return o.b().pad(x, o.scalar(x.tensorType().element(), value), none, high, none);
+    }
+
     /** {@code values} where a row goes on, {@code otherwise} where it has ended. */
     static Value keep(Ops o, Value ended, Value values, double otherwise) {
         return o.b().select(ended, o.splat(otherwise, values), values);
