@@ -13,15 +13,9 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
-/**
- * A GGUF file, versions 2 and 3, little-endian. Metadata are {@link Long}, {@link Double}, {@link Boolean}, {@link String}
- * and {@link List}s of them.
- */
-record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<String, StoredTensor> tensors)
-        implements Fields {
+/** A GGUF file, versions 2 and 3, little-endian. */
+record Gguf(Path file, GgufMetadata metadata, ImmutableMap<String, StoredTensor> tensors) {
     /** {@code "GGUF"} as a little-endian number. */
     static final int MAGIC = 0x46554747;
 
@@ -67,10 +61,6 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             .buildOrThrow();
 
     private static final int MAX_DIMENSIONS = 4;
-    private static final int ARRAY = 9;
-
-    /** Arrays of arrays are allowed by the format; nobody nests them deeper. */
-    private static final int MAX_NESTING = 3;
 
     /** Maps and checks a file; nothing of the tensors is read. */
     static Gguf open(Path file, Arena arena) {
@@ -79,6 +69,22 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
 
     static Gguf parse(Path file, MemorySegment data) {
         Cursor in = new Cursor(file, data);
+        checkVersion(file, in);
+        long tensorCount = in.count("the number of tensors", 24);
+        long metadataCount = in.count("the number of metadata", 13);
+        GgufMetadata metadata = GgufMetadata.read(file, in, metadataCount);
+        List<Header> headers = new ArrayList<>();
+        for (long i = 0; i < tensorCount; i++) {
+            headers.add(header(file, in, i));
+        }
+        long alignment = metadata.alignment(in);
+        if (tensorCount > 0) {
+            in.skip(Math.floorMod(-in.position(), alignment), "the padding before the tensors");
+        }
+        return new Gguf(file, metadata, tensors(in, headers, alignment, data.asSlice(in.position())));
+    }
+
+    private static void checkVersion(Path file, Cursor in) {
         int magic = in.i32("the magic");
         if (magic != MAGIC) {
             throw new CheckpointException("%s begins with %08x, not with GGUF's magic; it is no GGUF file"
@@ -93,27 +99,18 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
                                     file,
                                     swapped ? "in big-endian order" : "version " + Integer.toUnsignedString(version)));
         }
-        long tensorCount = in.count("the number of tensors", 24);
-        long metadataCount = in.count("the number of metadata", 13);
-        Map<String, Object> metadata = new LinkedHashMap<>();
-        for (long i = 0; i < metadataCount; i++) {
-            String key = in.string("the key of metadata " + i);
-            if (metadata.put(key, value(in, in.i32("the type of " + key), key, 0)) != null) {
-                throw in.bad("metadata %s is there twice".formatted(key));
-            }
-        }
-        List<Header> headers = new ArrayList<>();
-        for (long i = 0; i < tensorCount; i++) {
-            headers.add(header(file, in, i));
-        }
-        long alignment = alignment(in, metadata);
-        if (tensorCount > 0) {
-            in.skip(Math.floorMod(-in.position(), alignment), "the padding before the tensors");
-        }
-        long base = in.position();
+    }
+
+    /**
+     * The tensors by name.
+     *
+     * @param data what lies behind the headers
+     */
+    private static ImmutableMap<String, StoredTensor> tensors(
+            Cursor in, List<Header> headers, long alignment, MemorySegment data) {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         for (Header h : headers) {
-            if (h.offset < 0 || h.offset % alignment != 0 || h.offset > data.byteSize() - base - h.bytes) {
+            if (h.offset < 0 || h.offset % alignment != 0 || h.offset > data.byteSize() - h.bytes) {
                 throw in.bad(("tensor %s lies at bytes %s to %s after the header in steps of %d,"
                                 + " which the %d bytes there do not hold")
                         .formatted(
@@ -121,13 +118,18 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
                                 Long.toUnsignedString(h.offset),
                                 Long.toUnsignedString(h.offset + h.bytes),
                                 alignment,
-                                data.byteSize() - base));
+                                data.byteSize()));
             }
-            MemorySegment bytes = data.asSlice(base + h.offset, h.bytes);
+            MemorySegment bytes = data.asSlice(h.offset, h.bytes);
             if (tensors.put(h.name, new StoredTensor(h.name, h.encoding, h.shape, bytes)) != null) {
                 throw in.bad("tensor %s is there twice".formatted(h.name));
             }
         }
+        refuseOverlaps(in, headers);
+        return ImmutableMap.copyOf(tensors);
+    }
+
+    private static void refuseOverlaps(Cursor in, List<Header> headers) {
         headers.sort(Comparator.comparingLong(Header::offset));
         for (int i = 1; i < headers.size(); i++) {
             Header before = headers.get(i - 1);
@@ -136,7 +138,6 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
                         .formatted(headers.get(i).name, headers.get(i).offset, before.name));
             }
         }
-        return new Gguf(file, ImmutableMap.copyOf(metadata), ImmutableMap.copyOf(tensors));
     }
 
     private record Header(String name, Encoding encoding, ImmutableLongArray shape, long offset, long bytes) {}
@@ -179,127 +180,5 @@ record Gguf(Path file, ImmutableMap<String, Object> metadata, ImmutableMap<Strin
             throw in.bad("tensor %s has %d numbers".formatted(name, count));
         }
         return new Header(name, encoding, ImmutableLongArray.copyOf(shape), offset, blocks * encoding.bytes());
-    }
-
-    private static long alignment(Cursor in, Map<String, Object> metadata) {
-        Object value = metadata.getOrDefault("general.alignment", 32L);
-        if (!(value instanceof Long alignment)
-                || alignment < 1
-                || alignment > 1 << 20
-                || Long.bitCount(alignment) != 1) {
-            throw in.bad("general.alignment is %s, a power of two up to a mebibyte is expected"
-                    .formatted(Fields.brief(value)));
-        }
-        return alignment;
-    }
-
-    private static Object value(Cursor in, int type, String key, int nesting) {
-        return switch (type) {
-            case 0 -> (long) in.u8(key);
-            case 1 -> (long) (byte) in.u8(key);
-            case 2 -> Short.toUnsignedLong(in.i16(key));
-            case 3 -> (long) in.i16(key);
-            case 4 -> Integer.toUnsignedLong(in.i32(key));
-            case 5 -> (long) in.i32(key);
-            case 6 -> (double) Float.intBitsToFloat(in.i32(key));
-            case 7 -> in.u8(key) != 0;
-            case 8 -> in.string(key);
-            case ARRAY -> array(in, key, nesting);
-            case 10, 11 -> in.i64(key);
-            case 12 -> Double.longBitsToDouble(in.i64(key));
-            default ->
-                throw in.bad("metadata %s has the unknown type %s".formatted(key, Integer.toUnsignedString(type)));
-        };
-    }
-
-    private static List<Object> array(Cursor in, String key, int nesting) {
-        int type = in.i32("the element type of " + key);
-        if (nesting == MAX_NESTING) {
-            throw in.bad("metadata %s is nested deeper than %d arrays".formatted(key, MAX_NESTING));
-        }
-        int each = switch (type) {
-            case 0, 1, 7 -> 1;
-            case 2, 3 -> 2;
-            case 4, 5, 6 -> 4;
-            case ARRAY -> 12;
-            default -> 8;
-        };
-        long count = in.count("the length of " + key, each);
-        if (count > Integer.MAX_VALUE - 8) {
-            throw in.bad("metadata %s has %d elements".formatted(key, count));
-        }
-        List<Object> values = new ArrayList<>((int) Math.min(count, 1 << 20));
-        for (long i = 0; i < count; i++) {
-            values.add(value(in, type, key, nesting + 1));
-        }
-        return values;
-    }
-
-    // Metadata by type
-
-    Optional<String> string(String key) {
-        return get(key, String.class, "a string");
-    }
-
-    Optional<Boolean> flag(String key) {
-        return get(key, Boolean.class, "true or false");
-    }
-
-    /** A number that fits an int; unsigned ones that do not are as wrong as negative ones where a size is expected. */
-    @Override
-    public Optional<Integer> integer(String key) {
-        return get(key, Long.class, "an integer").map(value -> {
-            if (value != value.intValue()) {
-                throw wrong(key, value, "an integer of at most 31 bits");
-            }
-            return value.intValue();
-        });
-    }
-
-    @Override
-    public Optional<Double> number(String key) {
-        return get(key, Number.class, "a number").map(Number::doubleValue).map(value -> {
-            if (!Double.isFinite(value)) {
-                throw wrong(key, value, "a number");
-            }
-            return value;
-        });
-    }
-
-    <T> Optional<List<T>> list(String key, Class<T> element) {
-        return get(key, List.class, "an array").map(values -> {
-            List<T> typed = new ArrayList<>(values.size());
-            for (Object value : values) {
-                if (!element.isInstance(value)) {
-                    throw wrong(key, value, "elements of type " + element.getSimpleName());
-                }
-                typed.add(element.cast(value));
-            }
-            return typed;
-        });
-    }
-
-    <T> T required(Optional<T> value, String key) {
-        return value.orElseThrow(() -> missing(key));
-    }
-
-    private <T> Optional<T> get(String key, Class<T> type, String expected) {
-        Object value = metadata.get(key);
-        if (value != null && !type.isInstance(value)) {
-            throw wrong(key, value, expected);
-        }
-        return Optional.ofNullable(value).map(type::cast);
-    }
-
-    @Override
-    public CheckpointException missing(String key) {
-        return new CheckpointException(
-                "%s has no metadata %s, which a model of its architecture has; convert it anew".formatted(file, key));
-    }
-
-    @Override
-    public CheckpointException wrong(String key, @Nullable Object value, String expected) {
-        return new CheckpointException("%s: metadata %s is %s, but %s is expected; convert it anew"
-                .formatted(file, key, Fields.brief(value), expected));
     }
 }

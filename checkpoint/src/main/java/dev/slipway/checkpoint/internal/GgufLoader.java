@@ -53,18 +53,21 @@ final class GgufLoader {
     private static final int USER_DEFINED = 4;
 
     private final Gguf gguf;
+    private final GgufMetadata metadata;
     private final Weights weights;
     private final String arch;
 
     private GgufLoader(Gguf gguf, String arch) {
         this.gguf = gguf;
+        this.metadata = gguf.metadata();
         this.arch = arch;
         this.weights = new Weights(gguf.file(), gguf.tensors(), ImmutableMap.of());
     }
 
     static OpenCheckpoint open(Path file, Arena arena) {
         Gguf gguf = Gguf.open(file, arena);
-        String arch = gguf.required(gguf.string("general.architecture"), "general.architecture");
+        GgufMetadata metadata = gguf.metadata();
+        String arch = metadata.required(metadata.string("general.architecture"), "general.architecture");
         if (!ARCHITECTURES.contains(arch)) {
             throw new UnsupportedModelException("%s is a model of architecture %s; supported in GGUF files are %s"
                     .formatted(file, arch, String.join(", ", ARCHITECTURES)));
@@ -77,9 +80,9 @@ final class GgufLoader {
         ImmutableMap<String, ImmutableList<View>> parts = gguf.tensors().isEmpty()
                 ? ImmutableMap.of()
                 : weights.collect(config, (weight, layer) -> parts(config, weight, layer));
-        Optional<List<String>> tokens = gguf.list("tokenizer.ggml.tokens", String.class);
+        Optional<List<String>> tokens = metadata.list("tokenizer.ggml.tokens", String.class);
         SpecialTokens specials = specials(tokens.orElse(List.of()));
-        Optional<String> template = gguf.string("tokenizer.chat_template");
+        Optional<String> template = metadata.string("tokenizer.chat_template");
         return new OpenCheckpoint(
                 gguf.file(),
                 arena,
@@ -99,9 +102,9 @@ final class GgufLoader {
     // Configuration
 
     private DecoderConfig config() {
-        int width = gguf.requiredSize(arch + ".embedding_length");
-        int depth = Loader.depth(gguf.file(), gguf.requiredInteger(arch + ".block_count"));
-        int heads = gguf.requiredSize(arch + ".attention.head_count");
+        int width = metadata.requiredSize(arch + ".embedding_length");
+        int depth = Loader.depth(gguf.file(), metadata.requiredInteger(arch + ".block_count"));
+        int heads = metadata.requiredSize(arch + ".attention.head_count");
         int kvHeads = size(".attention.head_count_kv").orElse(heads);
         int headDim = size(".attention.key_length").orElse(width / heads);
         if (!size(".attention.value_length").orElse(headDim).equals(headDim)) {
@@ -111,12 +114,12 @@ final class GgufLoader {
         boolean layerNorm = arch.equals("gpt2") || arch.equals("starcoder2");
         boolean gemma = arch.startsWith("gemma");
         String epsilonKey = arch + ".attention.layer_norm" + (layerNorm ? "" : "_rms") + "_epsilon";
-        double epsilon = decimal(gguf.requiredNumber(epsilonKey));
+        double epsilon = decimal(metadata.requiredNumber(epsilonKey));
         return new DecoderConfig(
                 arch,
                 vocabulary(),
                 width,
-                gguf.requiredSize(arch + ".context_length"),
+                metadata.requiredSize(arch + ".context_length"),
                 new Attention(
                         heads,
                         kvHeads,
@@ -147,7 +150,7 @@ final class GgufLoader {
             return Math.toIntExact(Math.min(embedding.shape().get(0), Integer.MAX_VALUE));
         }
         return size(".vocab_size")
-                .orElseGet(() -> gguf.list("tokenizer.ggml.tokens", String.class)
+                .orElseGet(() -> metadata.list("tokenizer.ggml.tokens", String.class)
                         .map(List::size)
                         .orElse(0));
     }
@@ -167,14 +170,14 @@ final class GgufLoader {
     }
 
     private FeedForward feedForward() {
-        int hidden = gguf.requiredSize(arch + ".feed_forward_length");
+        int hidden = metadata.requiredSize(arch + ".feed_forward_length");
         int experts = integer(".expert_count").orElse(0);
         if (experts > 0) {
             return new FeedForward.Experts(
                     size(".expert_feed_forward_length").orElse(hidden),
                     Activation.SILU,
                     experts,
-                    gguf.requiredSize(arch + ".expert_used_count"),
+                    metadata.requiredSize(arch + ".expert_used_count"),
                     true);
         }
         return switch (arch) {
@@ -222,7 +225,7 @@ final class GgufLoader {
             double magnitude = positive(".rope.scaling.attn_factor").orElse(1.0);
             return new Scaling.PerPair(divisors(weights.get("rope_factors_short.weight", dims / 2)), magnitude);
         }
-        String type = gguf.string(arch + ".rope.scaling.type").orElse("none");
+        String type = metadata.string(arch + ".rope.scaling.type").orElse("none");
         return switch (type) {
             case "none" -> new Scaling.None();
             case "linear" -> stretch() == 1 ? new Scaling.None() : new Scaling.Linear(stretch());
@@ -231,8 +234,8 @@ final class GgufLoader {
                         positive(".rope.freq_base").orElse(10_000.0),
                         dims,
                         stretch(),
-                        gguf.requiredSize(arch + ".rope.scaling.original_context_length"),
-                        Turns.read(gguf, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
+                        metadata.requiredSize(arch + ".rope.scaling.original_context_length"),
+                        Turns.read(metadata, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
                         true,
                         RotaryScalings.magnitude(stretch(), 1));
             default ->
@@ -243,7 +246,7 @@ final class GgufLoader {
     }
 
     private double stretch() {
-        return gguf.stretch(arch + ".rope.scaling.factor").orElse(1.0);
+        return metadata.stretch(arch + ".rope.scaling.factor").orElse(1.0);
     }
 
     private ImmutableList<Double> divisors(StoredTensor tensor) {
@@ -270,19 +273,19 @@ final class GgufLoader {
     }
 
     private Optional<Integer> size(String suffix) {
-        return gguf.size(arch + suffix);
+        return metadata.size(arch + suffix);
     }
 
     private Optional<Double> positive(String suffix) {
-        return gguf.positive(arch + suffix);
+        return metadata.positive(arch + suffix);
     }
 
     private Optional<Integer> integer(String suffix) {
-        return gguf.integer(arch + suffix);
+        return metadata.integer(arch + suffix);
     }
 
     private Optional<Double> number(String suffix) {
-        return gguf.number(arch + suffix);
+        return metadata.number(arch + suffix);
     }
 
     // Weights
@@ -372,7 +375,7 @@ final class GgufLoader {
         eos.ifPresent(stops::add);
         id("tokenizer.ggml.eot_token_id", tokens).ifPresent(stops::add);
         id("tokenizer.ggml.eom_token_id", tokens).ifPresent(stops::add);
-        List<Long> types = gguf.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
+        List<Long> types = metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
         for (int i = 0; i < Math.min(tokens.size(), types.size()); i++) {
             if (types.get(i) == CONTROL && TURN_ENDS.contains(tokens.get(i))) {
                 stops.add(i);
@@ -386,7 +389,7 @@ final class GgufLoader {
     }
 
     private OptionalInt id(String key, List<String> tokens) {
-        Optional<Integer> id = gguf.integer(key);
+        Optional<Integer> id = metadata.integer(key);
         if (id.isPresent() && (id.get() < 0 || id.get() >= tokens.size())) {
             throw new CheckpointException("%s: metadata %s is %d, but there are %d tokens; convert it anew"
                     .formatted(gguf.file(), key, id.get(), tokens.size()));
@@ -396,15 +399,15 @@ final class GgufLoader {
 
     /** What prompts begin with, if with anything; files of some kinds leave it to the reader to know. */
     private Frame frame(SpecialTokens specials, boolean otherwise) {
-        boolean begins = gguf.flag("tokenizer.ggml.add_bos_token").orElse(otherwise);
+        boolean begins = metadata.flag("tokenizer.ggml.add_bos_token").orElse(otherwise);
         return begins && specials.bos().isPresent()
                 ? Frame.beginning(specials.bos().getAsInt())
                 : Frame.NONE;
     }
 
     private Tokenizer tokenizer(List<String> tokens, SpecialTokens specials) {
-        String model = gguf.required(gguf.string("tokenizer.ggml.model"), "tokenizer.ggml.model");
-        List<Long> types = gguf.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
+        String model = metadata.required(metadata.string("tokenizer.ggml.model"), "tokenizer.ggml.model");
+        List<Long> types = metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
         if (!types.isEmpty() && types.size() != tokens.size()) {
             throw new CheckpointException("%s has %d tokens, but types for %d; convert it anew"
                     .formatted(gguf.file(), tokens.size(), types.size()));
@@ -419,9 +422,9 @@ final class GgufLoader {
         Vocabulary vocabulary = Vocabulary.of(gguf.file(), tokens, added.build());
         return switch (model) {
             case "gpt2" -> {
-                String pre = gguf.string("tokenizer.ggml.pre").orElse("gpt-2");
+                String pre = metadata.string("tokenizer.ggml.pre").orElse("gpt-2");
                 List<String> merges =
-                        gguf.required(gguf.list("tokenizer.ggml.merges", String.class), "tokenizer.ggml.merges");
+                        metadata.required(metadata.list("tokenizer.ggml.merges", String.class), "tokenizer.ggml.merges");
                 yield new BpeTokenizer(
                         vocabulary,
                         TextPipeline.ggufByteLevel(gguf.file(), pre),
@@ -430,15 +433,15 @@ final class GgufLoader {
             }
             case "llama" -> {
                 List<Double> scores =
-                        gguf.required(gguf.list("tokenizer.ggml.scores", Double.class), "tokenizer.ggml.scores");
-                boolean prefix = gguf.flag("tokenizer.ggml.add_space_prefix").orElse(true);
+                        metadata.required(metadata.list("tokenizer.ggml.scores", Double.class), "tokenizer.ggml.scores");
+                boolean prefix = metadata.flag("tokenizer.ggml.add_space_prefix").orElse(true);
                 yield new BpeTokenizer(
                         vocabulary,
                         TextPipeline.sentencePiece(prefix),
                         Bpe.scored(
                                 vocabulary,
                                 scores,
-                                gguf.integer("tokenizer.ggml.unknown_token_id").orElse(-1)),
+                                metadata.integer("tokenizer.ggml.unknown_token_id").orElse(-1)),
                         frame(specials, true));
             }
             default ->

@@ -4,175 +4,40 @@ package dev.slipway.checkpoint.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.checkpoint.internal.Jinja.Expression;
 import dev.slipway.checkpoint.internal.Jinja.Node;
 import dev.slipway.checkpoint.internal.Jinja.Nothing;
-import java.util.ArrayList;
+import dev.slipway.checkpoint.internal.JinjaCutter.Kind;
+import dev.slipway.checkpoint.internal.JinjaCutter.Part;
+import dev.slipway.checkpoint.internal.JinjaTokens.Token;
+import dev.slipway.checkpoint.internal.JinjaTokens.Type;
 import java.util.List;
-import java.util.Locale;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
-/** Reads a template, with {@code trim_blocks} and {@code lstrip_blocks} on. */
+/** Reads a template that {@link JinjaCutter} has cut, by recursive descent. */
 final class JinjaParser {
-    private static final Pattern TOKEN = Pattern.compile(
-            "\\s*(?:"
-                    + "(?<string>'(?:[^'\\\\]|\\\\.)*+'|\"(?:[^\"\\\\]|\\\\.)*+\")"
-                    + "|(?<number>\\d+(?:\\.\\d+)?)"
-                    + "|(?<name>[A-Za-z_][A-Za-z_0-9]*)"
-                    + "|(?<sign>==|!=|<=|>=|//|\\*\\*|[-+*/%~|.,:=<>()\\[\\]{}])"
-                    + ")",
-            Pattern.DOTALL);
-
     private static final ImmutableSet<String> COMPARISONS = ImmutableSet.of("==", "!=", "<", ">", "<=", ">=");
-
-    /** A stretch of the template: text, or what stands between marks. */
-    private record Part(Kind kind, String text, int line) {}
-
-    private enum Kind {
-        TEXT,
-        OUTPUT,
-        STATEMENT
-    }
-
-    private enum Type {
-        STRING,
-        NUMBER,
-        NAME,
-        SIGN,
-        END
-    }
-
-    private record Token(Type type, String text) {}
 
     private final List<Part> parts;
     private int part;
-    private List<Token> tokens = List.of();
-    private int token;
-    private int line;
+
+    /** The tokens of the part that is being read. */
+    private JinjaTokens tokens = JinjaTokens.of(new Part(Kind.STATEMENT, "", 1));
 
     private JinjaParser(List<Part> parts) {
         this.parts = parts;
     }
 
     static ImmutableList<Node> parse(String source) {
-        JinjaParser parser = new JinjaParser(cut(source));
+        JinjaParser parser = new JinjaParser(JinjaCutter.cut(source));
         try {
             ImmutableList<Node> nodes = parser.body(ImmutableSet.of());
             if (parser.part < parser.parts.size()) {
-                throw parser.unexpected();
+                throw parser.tokens.unexpected();
             }
             return nodes;
         } catch (StackOverflowError e) {
             throw Jinja.unsupported("nesting without end");
         }
-    }
-
-    // Text and marks
-
-    private static List<Part> cut(String source) {
-        // as in Jinja, one newline at the very end does not count
-        String text = source.endsWith("\n") ? source.substring(0, source.length() - 1) : source;
-        List<Part> parts = new ArrayList<>();
-        int at = 0;
-        int line = 1;
-        boolean trim = false;
-        boolean trimNewline = false;
-        while (true) {
-            int open = nextMark(text, at);
-            String before = text.substring(at, open < 0 ? text.length() : open);
-            int lines = (int) before.chars().filter(c -> c == '\n').count();
-            if (trim) {
-                before = before.stripLeading();
-            } else if (trimNewline && before.startsWith("\n")) {
-                before = before.substring(1);
-            }
-            if (open < 0) {
-                parts.add(new Part(Kind.TEXT, before, line));
-                return parts;
-            }
-            char mark = text.charAt(open + 1);
-            char control = open + 2 < text.length() ? text.charAt(open + 2) : ' ';
-            if (control == '-') {
-                before = before.stripTrailing();
-            } else if (mark != '{' && control != '+') {
-                before = withoutIndent(before, at == 0 || trim || trimNewline, text, open);
-            }
-            parts.add(new Part(Kind.TEXT, before, line));
-            line += lines;
-            int close = close(text, open, mark);
-            if (close < 0) {
-                throw Jinja.unsupported("a mark {%s that is not closed in line %d".formatted(mark, line));
-            }
-            boolean signed = control == '-' || control == '+';
-            trim = text.charAt(close - 1) == '-' && close - 1 >= open + 2 + (signed ? 1 : 0);
-            boolean keep = text.charAt(close - 1) == '+' && mark != '{';
-            trimNewline = mark != '{' && !keep;
-            String inner = text.substring(open + 2 + (signed ? 1 : 0), trim || keep ? close - 1 : close);
-            if (mark != '#') {
-                parts.add(new Part(mark == '{' ? Kind.OUTPUT : Kind.STATEMENT, inner, line));
-            }
-            line += (int) inner.chars().filter(c -> c == '\n').count();
-            at = close + 2;
-        }
-    }
-
-    private static int nextMark(String text, int from) {
-        for (int i = text.indexOf('{', from); i >= 0 && i + 1 < text.length(); i = text.indexOf('{', i + 1)) {
-            if ("{%#".indexOf(text.charAt(i + 1)) >= 0) {
-                return i;
-            }
-        }
-        return -1;
-    }
-
-    /** Spaces between the line's beginning and the mark go, if nothing else stands there. */
-    private static String withoutIndent(String before, boolean afterBlock, String text, int open) {
-        int end = before.length();
-        while (end > 0 && (before.charAt(end - 1) == ' ' || before.charAt(end - 1) == '\t')) {
-            end--;
-        }
-        boolean lineStart = end > 0 ? before.charAt(end - 1) == '\n' : afterBlock && atLineStart(text, open);
-        return lineStart ? before.substring(0, end) : before;
-    }
-
-    private static boolean atLineStart(String text, int open) {
-        int i = open - 1;
-        while (i >= 0 && (text.charAt(i) == ' ' || text.charAt(i) == '\t')) {
-            i--;
-        }
-        return i < 0 || text.charAt(i) == '\n';
-    }
-
-    /** Where the closing mark begins; marks within strings do not count. */
-    private static int close(String text, int open, char mark) {
-        if (mark == '#') {
-            return text.indexOf("#}", open + 2);
-        }
-        String closing = mark == '{' ? "}}" : "%}";
-        char quote = 0;
-        int braces = 0;
-        for (int i = open + 2; i < text.length() - 1; i++) {
-            char c = text.charAt(i);
-            if (quote != 0) {
-                if (c == '\\') {
-                    i++;
-                } else if (c == quote) {
-                    quote = 0;
-                }
-            } else if (c == '\'' || c == '"') {
-                quote = c;
-            } else if (braces == 0 && text.startsWith(closing, i)) {
-                return i;
-            } else if (c == '{') {
-                braces++;
-            } else if (c == '}') {
-                braces = Math.max(0, braces - 1);
-            }
-        }
-        return -1;
     }
 
     // Statements
@@ -182,21 +47,21 @@ final class JinjaParser {
         ImmutableList.Builder<Node> nodes = ImmutableList.builder();
         while (part < parts.size()) {
             Part now = parts.get(part);
-            if (now.kind == Kind.TEXT) {
+            if (now.kind() == Kind.TEXT) {
                 part++;
-                if (!now.text.isEmpty()) {
-                    nodes.add(new Jinja.Text(now.text));
+                if (!now.text().isEmpty()) {
+                    nodes.add(new Jinja.Text(now.text()));
                 }
                 continue;
             }
-            begin(now);
-            if (now.kind == Kind.OUTPUT) {
+            tokens = JinjaTokens.of(now);
+            if (now.kind() == Kind.OUTPUT) {
                 part++;
                 nodes.add(new Jinja.Output(expression()));
-                end();
+                tokens.end();
                 continue;
             }
-            if (until.contains(peek().text)) {
+            if (until.contains(tokens.peek().text())) {
                 return nodes.build();
             }
             part++;
@@ -209,25 +74,25 @@ final class JinjaParser {
     }
 
     private void statement(ImmutableList.Builder<Node> to) {
-        switch (name()) {
+        switch (tokens.name()) {
             case "if" -> to.add(choice());
             case "for" -> to.add(loop());
             case "set" -> to.add(set());
             case "macro" -> to.add(macro());
             case "break" -> {
-                end();
+                tokens.end();
                 to.add(new Jinja.Jump(true));
             }
             case "continue" -> {
-                end();
+                tokens.end();
                 to.add(new Jinja.Jump(false));
             }
             case "generation" -> {
-                end();
+                tokens.end();
                 to.addAll(body(ImmutableSet.of("endgeneration")));
                 closing("endgeneration");
             }
-            default -> throw unexpectedStatement();
+            default -> throw tokens.unexpectedStatement();
         }
     }
 
@@ -235,16 +100,16 @@ final class JinjaParser {
         ImmutableList.Builder<Jinja.Branch> branches = ImmutableList.builder();
         ImmutableList<Node> otherwise = ImmutableList.of();
         Expression condition = expression();
-        end();
+        tokens.end();
         while (true) {
             branches.add(new Jinja.Branch(condition, body(ImmutableSet.of("elif", "else", "endif"))));
             String what = opening();
             if (what.equals("elif")) {
                 condition = expression();
-                end();
+                tokens.end();
                 continue;
             }
-            end();
+            tokens.end();
             if (what.equals("else")) {
                 otherwise = body(ImmutableSet.of("endif"));
                 closing("endif");
@@ -256,18 +121,18 @@ final class JinjaParser {
     private Node loop() {
         ImmutableList.Builder<String> names = ImmutableList.builder();
         do {
-            names.add(name());
-        } while (accept(","));
-        if (!acceptName("in")) {
-            throw unexpected();
+            names.add(tokens.name());
+        } while (tokens.accept(","));
+        if (!tokens.acceptName("in")) {
+            throw tokens.unexpected();
         }
         Expression items = or();
-        Expression filter = acceptName("if") ? or() : null;
-        end();
+        Expression filter = tokens.acceptName("if") ? or() : null;
+        tokens.end();
         ImmutableList<Node> body = body(ImmutableSet.of("else", "endfor"));
         ImmutableList<Node> otherwise = ImmutableList.of();
         boolean more = opening().equals("else");
-        end();
+        tokens.end();
         if (more) {
             otherwise = body(ImmutableSet.of("endfor"));
             closing("endfor");
@@ -276,29 +141,29 @@ final class JinjaParser {
     }
 
     private Node set() {
-        String name = name();
-        String field = accept(".") ? name() : null;
-        if (field == null && peek().type == Type.END) {
-            end();
+        String name = tokens.name();
+        String field = tokens.accept(".") ? tokens.name() : null;
+        if (field == null && tokens.isAt(Type.END)) {
+            tokens.end();
             ImmutableList<Node> body = body(ImmutableSet.of("endset"));
             closing("endset");
             return new Jinja.SetBlock(name, body);
         }
-        expect("=");
+        tokens.expect("=");
         Expression value = expression();
-        end();
+        tokens.end();
         return new Jinja.Set(name, field, value);
     }
 
     private Node macro() {
-        String name = name();
-        expect("(");
+        String name = tokens.name();
+        tokens.expect("(");
         ImmutableList.Builder<Jinja.Parameter> parameters = ImmutableList.builder();
-        while (!accept(")")) {
-            parameters.add(new Jinja.Parameter(name(), accept("=") ? expression() : null));
-            accept(",");
+        while (!tokens.accept(")")) {
+            parameters.add(new Jinja.Parameter(tokens.name(), tokens.accept("=") ? expression() : null));
+            tokens.accept(",");
         }
-        end();
+        tokens.end();
         ImmutableList<Node> body = body(ImmutableSet.of("endmacro"));
         closing("endmacro");
         return new Jinja.Macro(name, parameters.build(), body);
@@ -307,30 +172,30 @@ final class JinjaParser {
     /** Moves past the statement that ended a body and returns its name. */
     private String opening() {
         part++;
-        return name();
+        return tokens.name();
     }
 
     private void closing(String name) {
         if (!opening().equals(name)) {
-            throw unexpected();
+            throw tokens.unexpected();
         }
-        end();
+        tokens.end();
     }
 
     // Expressions, loosest first
 
     private Expression expression() {
         Expression then = or();
-        if (!acceptName("if")) {
+        if (!tokens.acceptName("if")) {
             return then;
         }
         Expression condition = or();
-        return new Jinja.Conditional(condition, then, acceptName("else") ? expression() : null);
+        return new Jinja.Conditional(condition, then, tokens.acceptName("else") ? expression() : null);
     }
 
     private Expression or() {
         Expression left = and();
-        while (acceptName("or")) {
+        while (tokens.acceptName("or")) {
             left = new Jinja.Or(left, and());
         }
         return left;
@@ -338,25 +203,26 @@ final class JinjaParser {
 
     private Expression and() {
         Expression left = not();
-        while (acceptName("and")) {
+        while (tokens.acceptName("and")) {
             left = new Jinja.And(left, not());
         }
         return left;
     }
 
     private Expression not() {
-        return acceptName("not") ? new Jinja.Not(not()) : comparison();
+        return tokens.acceptName("not") ? new Jinja.Not(not()) : comparison();
     }
 
     private Expression comparison() {
         Expression left = sum();
         while (true) {
-            if (COMPARISONS.contains(peek().text) && peek().type == Type.SIGN) {
-                left = new Jinja.Binary(next().text, left, sum());
-            } else if (acceptName("in")) {
+            if (COMPARISONS.contains(tokens.peek().text()) && tokens.isAt(Type.SIGN)) {
+                left = new Jinja.Binary(tokens.next().text(), left, sum());
+            } else if (tokens.acceptName("in")) {
                 left = new Jinja.Binary("in", left, sum());
-            } else if (isName("not") && tokens.get(token + 1).text.equals("in")) {
-                token += 2;
+            } else if (tokens.isName("not") && tokens.peekBehind().text().equals("in")) {
+                tokens.next();
+                tokens.next();
                 left = new Jinja.Not(new Jinja.Binary("in", left, sum()));
             } else {
                 return left;
@@ -366,15 +232,15 @@ final class JinjaParser {
 
     private Expression sum() {
         Expression left = joined();
-        while (isSign("+") || isSign("-")) {
-            left = new Jinja.Binary(next().text, left, joined());
+        while (tokens.isSign("+") || tokens.isSign("-")) {
+            left = new Jinja.Binary(tokens.next().text(), left, joined());
         }
         return left;
     }
 
     private Expression joined() {
         Expression left = product();
-        while (accept("~")) {
+        while (tokens.accept("~")) {
             left = new Jinja.Binary("~", left, product());
         }
         return left;
@@ -382,14 +248,14 @@ final class JinjaParser {
 
     private Expression product() {
         Expression left = unary();
-        while (isSign("*") || isSign("/") || isSign("//") || isSign("%")) {
-            left = new Jinja.Binary(next().text, left, unary());
+        while (tokens.isSign("*") || tokens.isSign("/") || tokens.isSign("//") || tokens.isSign("%")) {
+            left = new Jinja.Binary(tokens.next().text(), left, unary());
         }
         return left;
     }
 
     private Expression unary() {
-        if (accept("-")) {
+        if (tokens.accept("-")) {
             return new Jinja.Negative(unary());
         }
         return filtered(postfix(primary()));
@@ -397,17 +263,17 @@ final class JinjaParser {
 
     private Expression filtered(Expression value) {
         while (true) {
-            if (accept("|")) {
-                String name = name();
-                Arguments arguments = accept("(") ? arguments() : Arguments.NONE;
+            if (tokens.accept("|")) {
+                String name = tokens.name();
+                Arguments arguments = tokens.accept("(") ? arguments() : Arguments.NONE;
                 value = new Jinja.Filter(value, name, arguments.positional, arguments.named);
-            } else if (acceptName("is")) {
-                boolean negated = acceptName("not");
-                String name = name();
+            } else if (tokens.acceptName("is")) {
+                boolean negated = tokens.acceptName("not");
+                String name = tokens.name();
                 ImmutableList<Expression> arguments = ImmutableList.of();
-                if (accept("(")) {
+                if (tokens.accept("(")) {
                     arguments = arguments().positional;
-                } else if (peek().type == Type.STRING || peek().type == Type.NUMBER) {
+                } else if (tokens.isAt(Type.STRING) || tokens.isAt(Type.NUMBER)) {
                     arguments = ImmutableList.of(primary());
                 }
                 Expression test = new Jinja.Test(value, name, arguments);
@@ -420,11 +286,11 @@ final class JinjaParser {
 
     private Expression postfix(Expression value) {
         while (true) {
-            if (accept(".")) {
-                value = new Jinja.Get(value, new Jinja.Literal(next().text));
-            } else if (accept("[")) {
+            if (tokens.accept(".")) {
+                value = new Jinja.Get(value, new Jinja.Literal(tokens.next().text()));
+            } else if (tokens.accept("[")) {
                 value = subscript(value);
-            } else if (accept("(")) {
+            } else if (tokens.accept("(")) {
                 Arguments arguments = arguments();
                 value = new Jinja.Call(value, arguments.positional, arguments.named);
             } else {
@@ -434,14 +300,14 @@ final class JinjaParser {
     }
 
     private Expression subscript(Expression of) {
-        Expression from = isSign(":") ? null : expression();
-        if (from != null && accept("]")) {
+        Expression from = tokens.isSign(":") ? null : expression();
+        if (from != null && tokens.accept("]")) {
             return new Jinja.Get(of, from);
         }
-        expect(":");
-        Expression to = isSign(":") || isSign("]") ? null : expression();
-        Expression step = accept(":") && !isSign("]") ? expression() : null;
-        expect("]");
+        tokens.expect(":");
+        Expression to = tokens.isSign(":") || tokens.isSign("]") ? null : expression();
+        Expression step = tokens.accept(":") && !tokens.isSign("]") ? expression() : null;
+        tokens.expect("]");
         return new Jinja.Slice(of, from, to, step);
     }
 
@@ -452,47 +318,47 @@ final class JinjaParser {
     private Arguments arguments() {
         ImmutableList.Builder<Expression> positional = ImmutableList.builder();
         ImmutableMap.Builder<String, Expression> named = ImmutableMap.builder();
-        while (!accept(")")) {
-            if (peek().type == Type.NAME && tokens.get(token + 1).text.equals("=")) {
-                String name = name();
-                expect("=");
+        while (!tokens.accept(")")) {
+            if (tokens.isAt(Type.NAME) && tokens.peekBehind().text().equals("=")) {
+                String name = tokens.name();
+                tokens.expect("=");
                 named.put(name, expression());
             } else {
                 positional.add(expression());
             }
-            if (!isSign(")")) {
-                expect(",");
+            if (!tokens.isSign(")")) {
+                tokens.expect(",");
             }
         }
         return new Arguments(positional.build(), named.buildKeepingLast());
     }
 
     private Expression primary() {
-        Token now = next();
-        return switch (now.type) {
+        Token now = tokens.next();
+        return switch (now.type()) {
             case STRING -> {
-                StringBuilder text = new StringBuilder(unescaped(now.text));
-                while (peek().type == Type.STRING) {
-                    text.append(unescaped(next().text));
+                StringBuilder text = new StringBuilder(unescaped(now.text()));
+                while (tokens.isAt(Type.STRING)) {
+                    text.append(unescaped(tokens.next().text()));
                 }
                 yield new Jinja.Literal(text.toString());
             }
-            case NUMBER -> new Jinja.Literal(number(now.text));
+            case NUMBER -> new Jinja.Literal(number(now.text()));
             case NAME ->
-                switch (now.text) {
+                switch (now.text()) {
                     case "true", "True" -> new Jinja.Literal(true);
                     case "false", "False" -> new Jinja.Literal(false);
                     case "none", "None" -> new Jinja.Literal(Nothing.NONE);
-                    default -> new Jinja.Name(now.text);
+                    default -> new Jinja.Name(now.text());
                 };
             case SIGN ->
-                switch (now.text) {
+                switch (now.text()) {
                     case "(" -> parenthesis();
                     case "[" -> new Jinja.ListOf(items("]"));
                     case "{" -> map();
-                    default -> throw unexpected(now);
+                    default -> throw tokens.unexpected(now);
                 };
-            case END -> throw unexpected(now);
+            case END -> throw tokens.unexpected(now);
         };
     }
 
@@ -505,14 +371,14 @@ final class JinjaParser {
     }
 
     private Expression parenthesis() {
-        if (accept(")")) {
+        if (tokens.accept(")")) {
             return new Jinja.ListOf(ImmutableList.of());
         }
         Expression first = expression();
-        if (accept(")")) {
+        if (tokens.accept(")")) {
             return first;
         }
-        expect(",");
+        tokens.expect(",");
         return new Jinja.ListOf(ImmutableList.<Expression>builder()
                 .add(first)
                 .addAll(items(")"))
@@ -521,10 +387,10 @@ final class JinjaParser {
 
     private ImmutableList<Expression> items(String close) {
         ImmutableList.Builder<Expression> items = ImmutableList.builder();
-        while (!accept(close)) {
+        while (!tokens.accept(close)) {
             items.add(expression());
-            if (!isSign(close)) {
-                expect(",");
+            if (!tokens.isSign(close)) {
+                tokens.expect(",");
             }
         }
         return items.build();
@@ -532,12 +398,12 @@ final class JinjaParser {
 
     private Expression map() {
         ImmutableMap.Builder<Expression, Expression> items = ImmutableMap.builder();
-        while (!accept("}")) {
+        while (!tokens.accept("}")) {
             Expression key = expression();
-            expect(":");
+            tokens.expect(":");
             items.put(key, expression());
-            if (!isSign("}")) {
-                expect(",");
+            if (!tokens.isSign("}")) {
+                tokens.expect(",");
             }
         }
         return new Jinja.MapOf(items.buildKeepingLast());
@@ -570,109 +436,5 @@ final class JinjaParser {
             }
         }
         return text.toString();
-    }
-
-    // Tokens
-
-    private void begin(Part now) {
-        line = now.line;
-        List<Token> found = new ArrayList<>();
-        String text = now.text.stripTrailing();
-        Matcher matcher = TOKEN.matcher(text);
-        int at = 0;
-        while (at < text.length()) {
-            if (!matcher.region(at, text.length()).lookingAt()) {
-                throw Jinja.unsupported("'%s' in line %d"
-                        .formatted(
-                                text.substring(at, Math.min(at + 10, text.length()))
-                                        .strip(),
-                                line));
-            }
-            found.add(token(matcher));
-            at = matcher.end();
-        }
-        found.add(new Token(Type.END, ""));
-        tokens = found;
-        token = 0;
-    }
-
-    private static Token token(Matcher matcher) {
-        for (Type type : new Type[] {Type.STRING, Type.NUMBER, Type.NAME}) {
-            String text = matcher.group(type.name().toLowerCase(Locale.ROOT));
-            if (text != null) {
-                return new Token(type, text);
-            }
-        }
-        return new Token(Type.SIGN, matcher.group("sign"));
-    }
-
-    private Token peek() {
-        return tokens.get(token);
-    }
-
-    private Token next() {
-        Token now = peek();
-        if (now.type != Type.END) {
-            token++;
-        }
-        return now;
-    }
-
-    private boolean isSign(String sign) {
-        return peek().type == Type.SIGN && peek().text.equals(sign);
-    }
-
-    private boolean isName(String name) {
-        return peek().type == Type.NAME && peek().text.equals(name);
-    }
-
-    private boolean accept(String sign) {
-        if (isSign(sign)) {
-            token++;
-            return true;
-        }
-        return false;
-    }
-
-    private boolean acceptName(String name) {
-        if (isName(name)) {
-            token++;
-            return true;
-        }
-        return false;
-    }
-
-    private void expect(String sign) {
-        if (!accept(sign)) {
-            throw unexpected();
-        }
-    }
-
-    private String name() {
-        Token now = next();
-        if (now.type != Type.NAME) {
-            throw unexpected(now);
-        }
-        return now.text;
-    }
-
-    private void end() {
-        if (peek().type != Type.END) {
-            throw unexpected();
-        }
-    }
-
-    private UnsupportedModelException unexpected() {
-        return unexpected(tokens.isEmpty() ? null : peek());
-    }
-
-    private UnsupportedModelException unexpected(@Nullable Token found) {
-        String what =
-                found == null || found.type == Type.END ? "an expression that breaks off" : "'" + found.text + "'";
-        return Jinja.unsupported("%s in line %d".formatted(what, line));
-    }
-
-    private UnsupportedModelException unexpectedStatement() {
-        return Jinja.unsupported("the statement '%s' in line %d".formatted(tokens.getFirst().text, line));
     }
 }
