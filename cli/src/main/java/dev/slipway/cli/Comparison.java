@@ -74,7 +74,7 @@ record Comparison(List<Outcome> outcomes) {
         Table table = Table.of("target", "devices", "mesh", "compile", "peak", "HBM", "", "flops", "bytes accessed");
         for (Outcome row : rows) {
             long bytes = row.machine().chip().hbmBytesPerDevice();
-            String hbm = bytes == 0 ? "-" : CompiledReport.bytes(bytes);
+            String hbm = bytes == 0 ? "-" : Figures.bytes(bytes);
             String title = Machines.title(row.machine());
             switch (row.result()) {
                 case CompiledReport report ->
@@ -83,11 +83,11 @@ record Comparison(List<Outcome> outcomes) {
                             report.devices(),
                             report.meshText(),
                             report.compileText(),
-                            CompiledReport.bytes(report.fit().needed()),
+                            Figures.bytes(report.fit().needed()),
                             hbm,
                             CompiledReport.fits(report.fit().fits(), terminal),
-                            CompiledReport.number(report.cost().flops()),
-                            CompiledReport.number(report.cost().bytesAccessed()));
+                            Figures.count(report.cost().flops()),
+                            Figures.count(report.cost().bytesAccessed()));
                 case TooLarge _ -> {
                     int devices = row.machine().devices().size();
                     table.row(title, devices, "-", "-", "-", hbm, CompiledReport.fits(false, terminal), "-", "-");

@@ -125,20 +125,20 @@ record CompiledReport(
                 .row("mesh", meshText())
                 .row("lower", String.format(Locale.ROOT, "%.1f ms, text %.1f ms", lowerMs, printMs))
                 .row("compile", compileText())
-                .row("executable", bytes(executableBytes))
+                .row("executable", Figures.bytes(executableBytes))
                 .print(output.out(), terminal);
         output.out().println("  " + terminal.dim("per device"));
         Table table = Table.of()
-                .row("code", exact(memory.code()), share(memory.code(), hbm))
-                .row("arguments", exact(memory.arguments()), share(memory.arguments(), hbm))
-                .row("outputs", exact(memory.outputs()), share(memory.outputs(), hbm))
-                .row("temporaries", exact(memory.temporaries()), share(memory.temporaries(), hbm))
-                .row("peak", exact(fit.needed()), share(fit.needed(), hbm));
+                .row("code", Figures.exactBytes(memory.code()), share(memory.code(), hbm))
+                .row("arguments", Figures.exactBytes(memory.arguments()), share(memory.arguments(), hbm))
+                .row("outputs", Figures.exactBytes(memory.outputs()), share(memory.outputs(), hbm))
+                .row("temporaries", Figures.exactBytes(memory.temporaries()), share(memory.temporaries(), hbm))
+                .row("peak", Figures.exactBytes(fit.needed()), share(fit.needed(), hbm));
         if (hbm != null) {
-            table.row("HBM", exact(hbm), fits(fit.fits(), terminal));
+            table.row("HBM", Figures.exactBytes(hbm), fits(fit.fits(), terminal));
         }
-        table.row("flops", number(cost.flops()), "")
-                .row("bytes accessed", number(cost.bytesAccessed()), terminal.dim("each loop body counted once"))
+        table.row("flops", Figures.count(cost.flops()), "")
+                .row("bytes accessed", Figures.count(cost.bytesAccessed()), terminal.dim("each loop body counted once"))
                 .print(output.out(), terminal);
         notes.forEach(note -> output.out().println("  " + terminal.yellow("note ") + note));
         output.out().flush();
@@ -160,28 +160,8 @@ record CompiledReport(
         return fits ? terminal.green("fits") : terminal.red("does not fit");
     }
 
-    static String number(@Nullable Double value) {
-        return value == null ? "-" : String.format(Locale.ROOT, "%.3e", value);
-    }
-
-    private static String exact(long bytes) {
-        return String.format(Locale.ROOT, "%,d B", bytes);
-    }
-
     private static String share(long bytes, @Nullable Long hbm) {
-        return bytes(bytes)
+        return Figures.bytes(bytes)
                 + (hbm == null || hbm == 0 ? "" : String.format(Locale.ROOT, " (%.1f%%)", 100.0 * bytes / hbm));
-    }
-
-    /** Bytes in the unit that reads best. */
-    static String bytes(long bytes) {
-        double value = bytes;
-        String[] units = {"B", "KiB", "MiB", "GiB", "TiB"};
-        int unit = 0;
-        while (value >= 1024 && unit < units.length - 1) {
-            value /= 1024;
-            unit++;
-        }
-        return unit == 0 ? bytes + " B" : String.format(Locale.ROOT, "%.1f %s", value, units[unit]);
     }
 }

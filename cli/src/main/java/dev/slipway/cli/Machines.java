@@ -8,7 +8,6 @@ import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.OptionalInt;
 
 /** Finds the machine that a command's TARGET means. */
@@ -39,56 +38,5 @@ final class Machines {
         boolean told = machine.slices() == 1
                 || (machine.platform() == Platform.GPU && machine.name().endsWith("x" + machine.hostCount()));
         return told ? machine.name() : machine.name() + " x " + machine.slices() + " slices";
-    }
-
-    /** {@code 16 GiB}, {@code 95 GiB}: binary, since memory is built so. */
-    static String bytes(long count) {
-        if (count == 0) {
-            return "-";
-        }
-        double value = count / (double) (1L << 30);
-        String unit = " GiB";
-        if (value >= 1024) {
-            value /= 1024;
-            unit = " TiB";
-        }
-        return trim(String.format(Locale.ROOT, value >= 100 ? "%.0f" : "%.4g", value)) + unit;
-    }
-
-    /** A rate in the thousands that read well: {@code 819 GB/s}, {@code 197 Tflop/s}. */
-    static String rate(double perSecond, String unit) {
-        if (perSecond == 0 || Double.isNaN(perSecond)) {
-            return "-";
-        }
-        String[] prefixes = {"", "k", "M", "G", "T", "P"};
-        int p = 0;
-        double value = perSecond;
-        while (value >= 1000 && p < prefixes.length - 1) {
-            value /= 1000;
-            p++;
-        }
-        String digits =
-                value >= 100 ? String.format(Locale.ROOT, "%.0f", value) : String.format(Locale.ROOT, "%.3g", value);
-        return trim(digits) + " " + prefixes[p] + unit;
-    }
-
-    /** Without zeros at the end of a fraction. */
-    private static String trim(String digits) {
-        return digits.contains(".") ? digits.replaceAll("0+$", "").replaceAll("\\.$", "") : digits;
-    }
-
-    /** A time: {@code 15.8 us}, {@code 3.21 ms}. */
-    static String seconds(double seconds) {
-        if (Double.isNaN(seconds)) {
-            return "-";
-        }
-        if (seconds == 0) {
-            return "0";
-        }
-        return seconds < 1e-3
-                ? String.format(Locale.ROOT, "%.1f us", seconds * 1e6)
-                : seconds < 1
-                        ? String.format(Locale.ROOT, "%.2f ms", seconds * 1e3)
-                        : String.format(Locale.ROOT, "%.2f s", seconds);
     }
 }

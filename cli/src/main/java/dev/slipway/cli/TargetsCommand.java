@@ -77,11 +77,11 @@ final class TargetsCommand implements Callable<Integer> {
             table.row(
                     terminal.bold(chip.name()),
                     chip.year() == 0 ? "-" : chip.year(),
-                    Machines.bytes(chip.hbmBytes()),
-                    Machines.rate(chip.hbmBytesPerSecond(), "B/s"),
-                    Machines.rate(chip.bf16FlopsPerSecond(), "flop/s"),
-                    chip.links() == 0 ? "-" : chip.links() + " x " + Machines.rate(chip.linkBytesPerSecond(), "B/s"),
-                    Machines.rate(chip.dcnBytesPerSecondPerHost(), "B/s"),
+                    Figures.memory(chip.hbmBytes()),
+                    Figures.rate(chip.hbmBytesPerSecond(), "B/s"),
+                    Figures.rate(chip.bf16FlopsPerSecond(), "flop/s"),
+                    chip.links() == 0 ? "-" : chip.links() + " x " + Figures.rate(chip.linkBytesPerSecond(), "B/s"),
+                    Figures.rate(chip.dcnBytesPerSecondPerHost(), "B/s"),
                     slices.isEmpty()
                             ? example(chip)
                             : slices.getFirst() + " .. " + slices.getLast() + terminal.dim(" (" + slices.size() + ")"));
@@ -132,18 +132,18 @@ final class TargetsCommand implements Callable<Integer> {
         }
         table.row(
                 terminal.dim("memory"),
-                Machines.bytes(chip.hbmBytesPerDevice()) + " a device, "
-                        + Machines.bytes(chip.hbmBytesPerDevice() * machine.deviceCount()) + " in all, at "
-                        + Machines.rate(chip.hbmBytesPerSecondPerDevice(), "B/s") + " a device");
+                Figures.memory(chip.hbmBytesPerDevice()) + " a device, "
+                        + Figures.memory(chip.hbmBytesPerDevice() * machine.deviceCount()) + " in all, at "
+                        + Figures.rate(chip.hbmBytesPerSecondPerDevice(), "B/s") + " a device");
         table.row(
                 terminal.dim("peak"),
-                Machines.rate(chip.bf16FlopsPerSecondPerDevice(), "flop/s") + " bf16 a device, "
-                        + Machines.rate(chip.int8OpsPerSecond() / chip.devicesPerChip(), "op/s") + " int8, "
-                        + Machines.rate(chip.fp8FlopsPerSecond() / chip.devicesPerChip(), "flop/s") + " fp8");
+                Figures.rate(chip.bf16FlopsPerSecondPerDevice(), "flop/s") + " bf16 a device, "
+                        + Figures.rate(chip.int8OpsPerSecond() / chip.devicesPerChip(), "op/s") + " int8, "
+                        + Figures.rate(chip.fp8FlopsPerSecond() / chip.devicesPerChip(), "flop/s") + " fp8");
         table.row(
                 terminal.dim("links"),
-                chip.links() + " x " + Machines.rate(chip.linkBytesPerSecond(), "B/s")
-                        + " a chip each way; host to network " + Machines.rate(chip.dcnBytesPerSecondPerHost(), "B/s"));
+                chip.links() + " x " + Figures.rate(chip.linkBytesPerSecond(), "B/s")
+                        + " a chip each way; host to network " + Figures.rate(chip.dcnBytesPerSecondPerHost(), "B/s"));
         table.row(terminal.dim("kind"), chip.deviceKind() + (chip.year() == 0 ? "" : ", " + chip.year()));
         table.row(
                 terminal.dim("plugin"),
