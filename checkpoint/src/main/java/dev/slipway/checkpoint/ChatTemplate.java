@@ -47,11 +47,25 @@ public final class ChatTemplate {
      * The text of a conversation, special tokens written in it; encode it with {@link Tokenizer#encode}, as Transformers
      * does: {@link Tokenizer#encodePrompt} would end it where some models' texts end.
      *
-     * @param addGenerationPrompt whether the text ends where the assistant is to go on
      * @throws CheckpointException if the template refuses the conversation
      * @throws UnsupportedModelException if the template uses a part of Jinja that is not supported
      */
-    public String render(List<Message> messages, boolean addGenerationPrompt) {
+    public String render(List<Message> messages) {
+        return render(messages, false);
+    }
+
+    /**
+     * The text of a conversation up to where the assistant's next turn begins, Jinja's {@code add_generation_prompt}; encode it
+     * with {@link Tokenizer#encode}.
+     *
+     * @throws CheckpointException if the template refuses the conversation
+     * @throws UnsupportedModelException if the template uses a part of Jinja that is not supported
+     */
+    public String renderPrompt(List<Message> messages) {
+        return render(messages, true);
+    }
+
+    private String render(List<Message> messages, boolean addGenerationPrompt) {
         Map<String, Object> variables = new HashMap<>();
         variables.put("messages", messages.stream().map(ChatTemplate::variable).toList());
         variables.put("add_generation_prompt", addGenerationPrompt);

@@ -37,8 +37,11 @@ public sealed interface Tokenizer permits BpeTokenizer {
     /** The text of ids without special tokens. */
     String decodeWithoutSpecials(Iterable<Integer> ids);
 
-    /** A decoder for ids that come one at a time. */
-    Detokenizer detokenizer(boolean skipSpecials);
+    /** A decoder for ids that come one at a time, special tokens included. */
+    Detokenizer detokenizer();
+
+    /** A decoder for ids that come one at a time, without special tokens. */
+    Detokenizer detokenizerWithoutSpecials();
 
     /** The number of ids. */
     int size();

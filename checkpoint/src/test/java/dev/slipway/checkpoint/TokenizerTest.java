@@ -313,7 +313,7 @@ class TokenizerTest {
     @Test
     void textComesAsSoonAsItsCharactersAreWhole() {
         Tokenizer tokenizer = bytes();
-        Detokenizer detokenizer = tokenizer.detokenizer(false);
+        Detokenizer detokenizer = tokenizer.detokenizer();
         List<String> parts = new ArrayList<>();
         for (int id : tokenizer.encode("a😀b").asList()) {
             parts.add(detokenizer.accept(id));
@@ -327,7 +327,7 @@ class TokenizerTest {
     void whatIsHeldBackComesAtTheEnd() {
         Tokenizer tokenizer = bytes();
         ImmutableIntArray emoji = tokenizer.encode("😀");
-        Detokenizer detokenizer = tokenizer.detokenizer(false);
+        Detokenizer detokenizer = tokenizer.detokenizer();
 
         assertThat(detokenizer.accept(emoji.get(0))).isEmpty();
         assertThat(detokenizer.accept(emoji.get(1))).isEmpty();
@@ -341,7 +341,7 @@ class TokenizerTest {
             JsonNode golden = golden(name);
             Tokenizer tokenizer = tokenizer(golden.get("tokenizer"));
             for (JsonNode it : golden.get("decode")) {
-                Detokenizer detokenizer = tokenizer.detokenizer(false);
+                Detokenizer detokenizer = tokenizer.detokenizer();
                 StringBuilder text = new StringBuilder();
                 for (int id : Goldens.ids(it.get("ids")).asList()) {
                     text.append(detokenizer.accept(id));

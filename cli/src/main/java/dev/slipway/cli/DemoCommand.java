@@ -101,14 +101,10 @@ final class DemoCommand implements Callable<Integer> {
             output.out().flush();
         }
         Generation.Answer answer = Generation.run(
-                plugins,
-                model,
-                Topologies.resolve("cpu", 1),
-                MeshSpec.byDefault(),
-                null,
-                new Generation.Request(ids, MAX_LENGTH - PREFIX, false, 0, 0),
+                new LocalModel(plugins, model, Topologies.resolve("cpu", 1), MeshSpec.byDefault(), null),
+                new Generation.Request(ids, MAX_LENGTH - PREFIX, model.weights().stopIds(), 0, 0),
                 output.json()
-                        ? null
+                        ? _ -> {}
                         : text -> {
                             output.out().print(text);
                             output.out().flush();

@@ -7,22 +7,19 @@ import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.LoadedProgram;
-import dev.slipway.aot.PluginLocator;
+import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.cli.DecodeCase.Method;
 import dev.slipway.lowering.AxlearnPrograms;
 import dev.slipway.lowering.BeamSearch;
 import dev.slipway.lowering.CaseShape;
 import dev.slipway.lowering.DecodeOptions;
-import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.SampleDecode;
-import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
-import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -30,8 +27,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.IntConsumer;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -47,49 +44,103 @@ final class GenerateBatch {
     /** Cases share a program as long as that adds no more tokens than this to the smaller one. */
     private static final long TOKENS_PER_PROGRAM = 1024;
 
-    private GenerateBatch() {}
-
-    /**
-     * A program and the cases that run with it, smaller ones filled up with pads.
-     *
-     * @param shape of a sample decode; null for a beam search
-     * @param beam of a beam search
-     */
-    private record Group(
-            @Nullable CaseShape shape, @Nullable BeamSearch beam, int rows, int width, List<Integer> cases) {
-        static Group of(DecodeCase one, int index) {
-            return switch (one.method()) {
-                case Method.Sample sample ->
-                    new Group(CaseShape.of(sample.options()), null, one.rows(), one.width(), List.of(index));
-                case Method.Beam beam ->
-                    new Group(
-                            null,
-                            beam.options().withPenalty(BeamSearch.BrevityPenalty.NONE),
-                            one.rows(),
-                            one.width(),
-                            List.of(index));
+    /** What a program computes; cases of one kind may share a program. */
+    private sealed interface Kind {
+        static Kind of(DecodeCase.Method method) {
+            return switch (method) {
+                case Method.Sample sample -> new Sample(CaseShape.of(sample.options()));
+                case Method.Beam beam -> new Beam(beam.options().withPenalty(BeamSearch.BrevityPenalty.NONE));
             };
         }
 
-        /** Whether a program for both is worth more than one for each: compiling costs as much as many tokens. */
-        boolean joins(Group other) {
-            boolean alike = (shape != null && other.shape != null)
-                    ? shape.like(other.shape)
-                    : (beam != null && beam.equals(other.beam));
-            long most = (long) Math.max(rows, other.rows) * Math.max(width, other.width);
-            return alike && most <= TOKENS_PER_PROGRAM + Math.min((long) rows * width, (long) other.rows * other.width);
+        /** A kind whose program serves this one's cases and another's, if there is one. */
+        Optional<Kind> joined(Kind other);
+
+        InferenceProgram lower(AxlearnPrograms programs, InputBatchSpec batch);
+
+        /** Adds what a case of this kind gives the program beside key and prompts. */
+        void addInputs(DecodeCase one, int vocabulary, Map<String, HostArray> inputs);
+
+        /** A sample decode; smaller ones fit into larger shapes. */
+        record Sample(CaseShape shape) implements Kind {
+            @Override
+            public Optional<Kind> joined(Kind other) {
+                return other instanceof Sample sample && shape.like(sample.shape)
+                        ? Optional.of(new Sample(shape.with(sample.shape)))
+                        : Optional.empty();
+            }
+
+            @Override
+            public InferenceProgram lower(AxlearnPrograms programs, InputBatchSpec batch) {
+                return programs.sampleDecode(shape, batch);
+            }
+
+            @Override
+            public void addInputs(DecodeCase one, int vocabulary, Map<String, HostArray> inputs) {
+                SampleDecode options = ((Method.Sample) one.method()).options();
+                CaseShape.Arguments arguments = shape.arguments(options, vocabulary);
+                inputs.put(ProgramPaths.MODIFIER_KINDS, HostArray.of(arguments.kinds(), shape.steps()));
+                inputs.put(ProgramPaths.MODIFIER_VALUES, HostArray.of(arguments.values(), shape.steps()));
+                inputs.put(
+                        ProgramPaths.STOP_SEQUENCES,
+                        HostArray.of(arguments.stopSequences(), shape.sequences(), shape.window()));
+                inputs.put(ProgramPaths.MAX_LENGTH, HostArray.of(new int[] {arguments.maxLength()}));
+            }
         }
 
-        Group with(Group other) {
+        /** A beam search, which is told its penalty when it runs. */
+        record Beam(BeamSearch search) implements Kind {
+            @Override
+            public Optional<Kind> joined(Kind other) {
+                return equals(other) ? Optional.of(this) : Optional.empty();
+            }
+
+            @Override
+            public InferenceProgram lower(AxlearnPrograms programs, InputBatchSpec batch) {
+                return programs.beamSearchCases(search, batch);
+            }
+
+            @Override
+            public void addInputs(DecodeCase one, int vocabulary, Map<String, HostArray> inputs) {
+                BeamSearch options = ((Method.Beam) one.method()).options();
+                inputs.put(ProgramPaths.PENALTY, HostArray.of(options.penalty().arguments(), 3));
+                inputs.put(ProgramPaths.ROWS, HostArray.of(new int[] {one.rows()}));
+            }
+        }
+    }
+
+    /** A program and the cases that run with it, smaller ones filled up with pads. */
+    private record Group(Kind kind, int rows, int width, List<Integer> cases) {
+        static Group of(DecodeCase one, int index) {
+            return new Group(Kind.of(one.method()), one.rows(), one.width(), List.of(index));
+        }
+
+        /** Both in one, if a program for both is worth more than one for each: compiling costs as much as many tokens. */
+        Optional<Group> joined(Group other) {
+            int mostRows = Math.max(rows, other.rows);
+            int mostWidth = Math.max(width, other.width);
+            long fewest = Math.min((long) rows * width, (long) other.rows * other.width);
+            if ((long) mostRows * mostWidth > TOKENS_PER_PROGRAM + fewest) {
+                return Optional.empty();
+            }
             List<Integer> all = new ArrayList<>(cases);
             all.addAll(other.cases);
-            return new Group(
-                    shape == null || other.shape == null ? null : shape.with(other.shape),
-                    beam,
-                    Math.max(rows, other.rows),
-                    Math.max(width, other.width),
-                    all);
+            return kind.joined(other.kind).map(both -> new Group(both, mostRows, mostWidth, all));
         }
+    }
+
+    private final LocalModel local;
+    private final int vocabulary;
+    private final List<Map<String, Object>> answers = new ArrayList<>();
+    /** The cases that could be read, by their place in the file. */
+    private final Map<Integer, DecodeCase> cases = new HashMap<>();
+
+    private final List<Group> groups = new ArrayList<>();
+    private int answered;
+
+    private GenerateBatch(LocalModel local) {
+        this.local = local;
+        this.vocabulary = local.model().config().vocabulary();
     }
 
     /**
@@ -104,73 +155,76 @@ final class GenerateBatch {
     /**
      * Runs all cases.
      *
-     * @param form how the programs are written; null for what suits the machine and the weights
      * @param done told the number of cases that are answered
      * @throws BatchException if the file is not a JSON array
      */
-    static Answers run(
-            PluginLocator plugins,
-            Model model,
-            Topology machine,
-            MeshSpec mesh,
-            @Nullable Form form,
-            JsonNode file,
-            IntConsumer done) {
-        List<JsonNode> cases = cases(file);
-        List<Map<String, Object>> answers = new ArrayList<>();
-        List<Group> groups = new ArrayList<>();
-        Map<Integer, DecodeCase> read = new HashMap<>();
-        int failed = 0;
-        int pad = model.axlearn() ? model.weights().specialTokens().pad().orElse(PAD) : PAD;
-        int eos = model.weights().specialTokens().eos().orElse(EOS);
-        for (int i = 0; i < cases.size(); i++) {
-            Map<String, Object> answer = new LinkedHashMap<>();
-            answers.add(answer);
-            try {
-                DecodeCase one = DecodeCase.read(cases.get(i), model.config().vocabulary(), pad, eos);
-                check(one, model);
-                read.put(i, one);
-                Group alone = Group.of(one, i);
-                groups.stream()
-                        .filter(group -> group.joins(alone))
-                        .findFirst()
-                        .ifPresentOrElse(
-                                group -> groups.set(groups.indexOf(group), group.with(alone)), () -> groups.add(alone));
-            } catch (BatchException | LoweringException e) {
-                answer.put("error", error(e));
-                failed++;
+    static Answers run(LocalModel local, JsonNode file, IntConsumer done) {
+        GenerateBatch batch = new GenerateBatch(local);
+        requests(file).forEach(batch::read);
+        int failed = batch.answered;
+        batch.runGroups(done);
+        return new Answers(BatchFile.answers(batch.answers), failed, batch.groups.size());
+    }
+
+    /** Reads the next case, and puts it into a group or answers it with an error. */
+    private void read(JsonNode json) {
+        Map<String, Object> answer = new LinkedHashMap<>();
+        int index = answers.size();
+        answers.add(answer);
+        try {
+            DecodeCase one = read(json, local.model());
+            cases.put(index, one);
+            group(Group.of(one, index));
+        } catch (BatchException | LoweringException e) {
+            answer.put("error", error(e));
+            answered++;
+        }
+    }
+
+    private static DecodeCase read(JsonNode json, Model model) {
+        SpecialTokens specials = model.weights().specialTokens();
+        int pad = model.axlearn() ? specials.pad().orElse(PAD) : PAD;
+        DecodeCase one = DecodeCase.read(
+                json, model.config().vocabulary(), pad, specials.eos().orElse(EOS));
+        // What lowering would refuse of a whole group is said of the case that is at fault.
+        if (one.width() > model.config().maxPositions()) {
+            throw new BatchException("the prefix is %d wide, beyond the %d positions that %s was made for"
+                    .formatted(one.width(), model.config().maxPositions(), model.name()));
+        }
+        return one;
+    }
+
+    private void group(Group alone) {
+        for (int i = 0; i < groups.size(); i++) {
+            Optional<Group> joined = groups.get(i).joined(alone);
+            if (joined.isPresent()) {
+                groups.set(i, joined.get());
+                return;
             }
         }
-        int answered = failed;
-        InferenceRunner runner = InferenceRunner.of(model.config(), DecodeOptions.greedy(1))
-                .withMesh(mesh)
+        groups.add(alone);
+    }
+
+    private void runGroups(IntConsumer done) {
+        InferenceRunner runner = local.runner(DecodeOptions.greedy(1))
                 .withAxlearn(new InferenceRunner.Axlearn(
                         SampleDecode.axlearn(), BeamSearch.axlearn(), ParameterLayout.SLIPWAY));
-        if (form != null) {
-            runner = runner.withForm(form);
-        }
-        try (DecodeSession session =
-                DecodeSession.open(plugins, runner, machine, model.weights().parameters())) {
-            AxlearnPrograms written =
-                    AxlearnPrograms.of(model.config(), session.form(), session.mesh(), ParameterLayout.SLIPWAY);
+        try (DecodeSession session = local.open(runner)) {
+            AxlearnPrograms programs =
+                    AxlearnPrograms.of(local.model().config(), session.form(), session.mesh(), ParameterLayout.SLIPWAY);
             for (Group group : groups) {
-                try (LoadedProgram program = session.load(lower(written, group))) {
+                InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
+                try (LoadedProgram program = session.load(group.kind().lower(programs, batch))) {
                     for (int i : group.cases()) {
-                        answers.get(i)
-                                .putAll(answer(
-                                        program,
-                                        group,
-                                        Objects.requireNonNull(read.get(i)),
-                                        model.config().vocabulary()));
+                        answers.get(i).putAll(answer(program, group, Objects.requireNonNull(cases.get(i))));
                         done.accept(++answered);
                     }
                 }
             }
         }
-        return new Answers(BatchFile.answers(answers), failed, groups.size());
     }
 
-    private static List<JsonNode> cases(JsonNode file) {
+    private static List<JsonNode> requests(JsonNode file) {
         JsonNode cases = file.isObject() ? file.path("cases") : file;
         if (!cases.isArray()) {
             throw new BatchException("The batch should be a JSON array of cases");
@@ -182,22 +236,7 @@ final class GenerateBatch {
         return ImmutableMap.of("type", e.getClass().getSimpleName(), "message", String.valueOf(e.getMessage()));
     }
 
-    /** What lowering would refuse of a whole group is said of the case that is at fault. */
-    private static void check(DecodeCase one, Model model) {
-        if (one.width() > model.config().maxPositions()) {
-            throw new BatchException("the prefix is %d wide, beyond the %d positions that %s was made for"
-                    .formatted(one.width(), model.config().maxPositions(), model.name()));
-        }
-    }
-
-    private static InferenceProgram lower(AxlearnPrograms programs, Group group) {
-        InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
-        return group.shape() != null
-                ? programs.sampleDecode(group.shape(), batch)
-                : programs.beamSearchCases(Objects.requireNonNull(group.beam()), batch);
-    }
-
-    private static Map<String, Object> answer(LoadedProgram program, Group group, DecodeCase one, int vocabulary) {
+    private Map<String, Object> answer(LoadedProgram program, Group group, DecodeCase one) {
         int[] flat = new int[group.rows() * group.width()];
         Arrays.fill(flat, one.method().padId());
         for (int b = 0; b < one.rows(); b++) {
@@ -207,23 +246,7 @@ final class GenerateBatch {
         inputs.put(ProgramPaths.KEY, HostArray.of(one.key(), 4));
         inputs.put(ProgramPaths.PREFIX, HostArray.of(flat, group.rows(), group.width()));
         inputs.put(ProgramPaths.LIMIT, HostArray.of(new int[] {one.width()}));
-        switch (one.method()) {
-            case Method.Sample sample -> {
-                CaseShape shape = Objects.requireNonNull(group.shape());
-                CaseShape.Arguments arguments = shape.arguments(sample.options(), vocabulary);
-                inputs.put(ProgramPaths.MODIFIER_KINDS, HostArray.of(arguments.kinds(), shape.steps()));
-                inputs.put(ProgramPaths.MODIFIER_VALUES, HostArray.of(arguments.values(), shape.steps()));
-                inputs.put(
-                        ProgramPaths.STOP_SEQUENCES,
-                        HostArray.of(arguments.stopSequences(), shape.sequences(), shape.window()));
-                inputs.put(ProgramPaths.MAX_LENGTH, HostArray.of(new int[] {arguments.maxLength()}));
-            }
-            case Method.Beam beam -> {
-                BeamSearch.BrevityPenalty penalty = beam.options().penalty();
-                inputs.put(ProgramPaths.PENALTY, HostArray.of(penalty.arguments(), 3));
-                inputs.put(ProgramPaths.ROWS, HostArray.of(new int[] {one.rows()}));
-            }
-        }
+        group.kind().addInputs(one, vocabulary, inputs);
         Map<String, Object> answer = new LinkedHashMap<>();
         program.run(inputs).forEach((path, array) -> answer.put(path, nested(path, array, one)));
         return answer;

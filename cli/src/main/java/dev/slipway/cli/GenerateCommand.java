@@ -3,6 +3,7 @@ package dev.slipway.cli;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.slipway.aot.InferenceRunner;
+import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Form;
@@ -14,6 +15,7 @@ import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
@@ -187,19 +189,16 @@ final class GenerateCommand implements Callable<Integer> {
                                 .formatted(target));
             }
             if (prompt.batch != null) {
-                return batch(plugins, opened, machine, prompt.batch);
+                return batch(local(plugins, opened, machine), prompt.batch);
             }
             Checkpoint checkpoint = opened.weights();
             int[] ids = promptIds(opened);
             plugins.locate(Platform.CPU);
+            Set<Integer> stops = ignoreStop ? Set.of() : checkpoint.stopIds();
             Generation.Answer answer = Generation.run(
-                    plugins,
-                    opened,
-                    machine,
-                    mesh.spec(),
-                    form(opened, machine),
-                    new Generation.Request(ids, maxNewTokens, ignoreStop, temperature, seed),
-                    output.json() ? null : this::show);
+                    local(plugins, opened, machine),
+                    new Generation.Request(ids, maxNewTokens, stops, temperature, seed),
+                    output.json() ? _ -> {} : this::show);
             if (output.json()) {
                 output.document(document(checkpoint, ids, answer));
             } else {
@@ -209,19 +208,16 @@ final class GenerateCommand implements Callable<Integer> {
         return 0;
     }
 
-    private int batch(PluginsOnDemand plugins, Model opened, Topology machine, Path file) throws IOException {
+    private LocalModel local(PluginLocator plugins, Model opened, Topology machine) {
+        return new LocalModel(plugins, opened, machine, mesh.spec(), form(opened, machine));
+    }
+
+    private int batch(LocalModel local, Path file) throws IOException {
         JsonNode cases = BatchFile.read(file);
-        plugins.locate(Platform.CPU);
+        local.plugins().locate(Platform.CPU);
         GenerateBatch.Answers answers;
         try (Progress progress = Progress.begin(output, "decoding " + file.getFileName())) {
-            answers = GenerateBatch.run(
-                    plugins,
-                    opened,
-                    machine,
-                    mesh.spec(),
-                    form(opened, machine),
-                    cases,
-                    done -> progress.at(done + " cases done"));
+            answers = GenerateBatch.run(local, cases, done -> progress.at(done + " cases done"));
         }
         output.out().println(answers.json());
         output.err()

@@ -3,28 +3,36 @@ package dev.slipway.cli;
 
 import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
-import dev.slipway.aot.InferenceRunner;
-import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Detokenizer;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
-import dev.slipway.lowering.Form;
-import dev.slipway.mesh.MeshSpec;
-import dev.slipway.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /** Answers a prompt token by token on this CPU. */
 final class Generation {
     /** Prefixes are padded to a multiple of this, so that prompts of similar lengths share a program. */
     private static final int PREFIX_STEP = 32;
+
+    /** Says nothing: for models without a tokenizer. */
+    private static final Detokenizer WORDLESS = new Detokenizer() {
+        @Override
+        public String accept(int id) {
+            return "";
+        }
+
+        @Override
+        public String finish() {
+            return "";
+        }
+    };
 
     private Generation() {}
 
@@ -33,11 +41,11 @@ final class Generation {
      *
      * @param prompt token ids
      * @param maxNewTokens how many to add at most
-     * @param ignoreStop whether to go on behind stop tokens
+     * @param stops tokens that end the answer
      * @param temperature 0 for greedy
      * @param seed of the random numbers
      */
-    record Request(int[] prompt, int maxNewTokens, boolean ignoreStop, float temperature, long seed) {}
+    record Request(int[] prompt, int maxNewTokens, Set<Integer> stops, float temperature, long seed) {}
 
     /**
      * What came.
@@ -54,38 +62,23 @@ final class Generation {
     /**
      * Runs a model.
      *
-     * @param machine {@code cpu} or {@code cpu-N}
-     * @param form how the program is written; null for what suits the machine and the weights
-     * @param text takes the text as it becomes certain; null where there is no tokenizer
+     * @param text takes the text as it becomes certain
      */
-    static Answer run(
-            PluginLocator plugins,
-            Model model,
-            Topology machine,
-            MeshSpec mesh,
-            @Nullable Form form,
-            Request request,
-            @Nullable Consumer<String> text) {
+    static Answer run(LocalModel local, Request request, Consumer<String> text) {
+        Model model = local.model();
         Checkpoint checkpoint = model.weights();
-        Set<Integer> stops = request.ignoreStop() ? Set.of() : checkpoint.stopIds();
-        int width = (Math.max(1, request.prompt().length) + PREFIX_STEP - 1) / PREFIX_STEP * PREFIX_STEP;
         int positions = model.config().maxPositions();
-        width = Math.min(width, positions);
         int room = positions - request.prompt().length;
         if (room < 1) {
             throw new Model.ModelException("the prompt has %d tokens and %s was made for %d positions; shorten it"
                     .formatted(request.prompt().length, model.name(), positions));
         }
-        int length = Math.min(positions, width + request.maxNewTokens());
-        DecodeOptions options = DecodeOptions.greedy(length)
+        int width = Math.min(padded(request.prompt().length), positions);
+        DecodeOptions options = DecodeOptions.greedy(Math.min(positions, width + request.maxNewTokens()))
                 .withControls(request.temperature() > 0 ? new Control[] {Control.TEMPERATURE} : new Control[0])
                 .withStartId(checkpoint.specialTokens().bos().orElse(0));
-        InferenceRunner runner = InferenceRunner.of(model.config(), options).withMesh(mesh);
-        if (form != null) {
-            runner = runner.withForm(form);
-        }
         long start = System.nanoTime();
-        try (DecodeSession session = DecodeSession.open(plugins, runner, machine, checkpoint.parameters())) {
+        try (DecodeSession session = local.open(local.runner(options))) {
             double load = seconds(start);
             start = System.nanoTime();
             DecodeSession.TokenStream stream = session.stream(
@@ -95,30 +88,40 @@ final class Generation {
                     options.random().key(request.seed()));
             double compile = seconds(start) - stream.prefillSeconds();
             start = System.nanoTime();
-            List<Integer> ids = new ArrayList<>();
             Detokenizer words = checkpoint
                     .tokenizer()
-                    .map(tokenizer -> tokenizer.detokenizer(true))
-                    .orElse(null);
-            int limit = Math.min(request.maxNewTokens(), room);
-            boolean stopped = false;
-            int token = stream.tokens()[0];
-            while (true) {
-                ids.add(token);
-                if (words != null && text != null) {
-                    text.accept(words.accept(token));
-                }
-                stopped = stops.contains(token);
-                if (stopped || ids.size() == limit) {
-                    break;
-                }
-                token = stream.advance()[0];
-            }
-            if (words != null && text != null) {
-                text.accept(words.finish());
-            }
+                    .map(Tokenizer::detokenizerWithoutSpecials)
+                    .orElse(WORDLESS);
+            List<Integer> ids = read(
+                    stream,
+                    request.stops(),
+                    Math.min(request.maxNewTokens(), room),
+                    token -> text.accept(words.accept(token)));
+            text.accept(words.finish());
             return new Answer(
-                    ids, stopped, stream.logits(), new Timings(load, compile, stream.prefillSeconds(), seconds(start)));
+                    ids,
+                    request.stops().contains(ids.getLast()),
+                    stream.logits(),
+                    new Timings(load, compile, stream.prefillSeconds(), seconds(start)));
+        }
+    }
+
+    private static int padded(int length) {
+        return (Math.max(1, length) + PREFIX_STEP - 1) / PREFIX_STEP * PREFIX_STEP;
+    }
+
+    /** Reads tokens up to a stop token, or until there are {@code limit}. */
+    private static List<Integer> read(
+            DecodeSession.TokenStream stream, Set<Integer> stops, int limit, IntConsumer each) {
+        List<Integer> ids = new ArrayList<>();
+        int token = stream.tokens()[0];
+        while (true) {
+            ids.add(token);
+            each.accept(token);
+            if (stops.contains(token) || ids.size() == limit) {
+                return ids;
+            }
+            token = stream.advance()[0];
         }
     }
 

@@ -118,14 +118,14 @@ class SmolLm2CheckpointTest {
                         m.get("role").stringValue(), m.get("content").stringValue()))
                 .toList();
 
-        assertThat(model.chatTemplate().orElseThrow().render(messages, true))
+        assertThat(model.chatTemplate().orElseThrow().renderPrompt(messages))
                 .isEqualTo(it.get("text").stringValue());
     }
 
     @ParameterizedTest
     @MethodSource("prompts")
     void answersBecomeTheReferencesText(JsonNode it) {
-        Detokenizer streamed = tokenizer.detokenizer(false);
+        Detokenizer streamed = tokenizer.detokenizer();
         StringBuilder text = new StringBuilder();
         for (int id : ids(it.get("answer_ids"))) {
             text.append(streamed.accept(id));

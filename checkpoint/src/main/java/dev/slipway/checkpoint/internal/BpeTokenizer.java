@@ -210,7 +210,16 @@ public final class BpeTokenizer implements Tokenizer {
     }
 
     @Override
-    public Detokenizer detokenizer(boolean skipSpecials) {
+    public Detokenizer detokenizer() {
+        return detokenizer(false);
+    }
+
+    @Override
+    public Detokenizer detokenizerWithoutSpecials() {
+        return detokenizer(true);
+    }
+
+    private Detokenizer detokenizer(boolean skipSpecials) {
         return switch (pipeline.decoding()) {
             case TextPipeline.Decoding.Bytes _ -> new ByteDetokenizer(vocabulary, skipSpecials);
             case TextPipeline.Decoding.Text text -> new TextDetokenizer(vocabulary, skipSpecials, text);

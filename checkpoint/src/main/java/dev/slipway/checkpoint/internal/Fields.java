@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Named numbers in a file, checked alike whatever its format; a refusal names file, key, value and what is expected. */
-sealed interface Fields permits Json, Gguf {
+sealed interface Fields permits Json, GgufMetadata {
     /** An integer of at most 31 bits. */
     Optional<Integer> integer(String key);
 
