@@ -10,7 +10,6 @@ import dev.slipway.checkpoint.internal.Jinja.Nothing;
 import dev.slipway.checkpoint.internal.JinjaCutter.Kind;
 import dev.slipway.checkpoint.internal.JinjaCutter.Part;
 import dev.slipway.checkpoint.internal.JinjaTokens.Token;
-import dev.slipway.checkpoint.internal.JinjaTokens.Type;
 import java.util.List;
 
 /** Reads a template that {@link JinjaCutter} has cut, by recursive descent. */
@@ -143,7 +142,7 @@ final class JinjaParser {
     private Node set() {
         String name = tokens.name();
         String field = tokens.accept(".") ? tokens.name() : null;
-        if (field == null && tokens.isAt(Type.END)) {
+        if (field == null && tokens.isAt(JinjaTokens.Type.END)) {
             tokens.end();
             ImmutableList<Node> body = body(ImmutableSet.of("endset"));
             closing("endset");
@@ -216,7 +215,7 @@ final class JinjaParser {
     private Expression comparison() {
         Expression left = sum();
         while (true) {
-            if (COMPARISONS.contains(tokens.peek().text()) && tokens.isAt(Type.SIGN)) {
+            if (COMPARISONS.contains(tokens.peek().text()) && tokens.isAt(JinjaTokens.Type.SIGN)) {
                 left = new Jinja.Binary(tokens.next().text(), left, sum());
             } else if (tokens.acceptName("in")) {
                 left = new Jinja.Binary("in", left, sum());
@@ -273,7 +272,7 @@ final class JinjaParser {
                 ImmutableList<Expression> arguments = ImmutableList.of();
                 if (tokens.accept("(")) {
                     arguments = arguments().positional;
-                } else if (tokens.isAt(Type.STRING) || tokens.isAt(Type.NUMBER)) {
+                } else if (tokens.isAt(JinjaTokens.Type.STRING) || tokens.isAt(JinjaTokens.Type.NUMBER)) {
                     arguments = ImmutableList.of(primary());
                 }
                 Expression test = new Jinja.Test(value, name, arguments);
@@ -319,7 +318,7 @@ final class JinjaParser {
         ImmutableList.Builder<Expression> positional = ImmutableList.builder();
         ImmutableMap.Builder<String, Expression> named = ImmutableMap.builder();
         while (!tokens.accept(")")) {
-            if (tokens.isAt(Type.NAME) && tokens.peekBehind().text().equals("=")) {
+            if (tokens.isAt(JinjaTokens.Type.NAME) && tokens.peekBehind().text().equals("=")) {
                 String name = tokens.name();
                 tokens.expect("=");
                 named.put(name, expression());
@@ -338,7 +337,7 @@ final class JinjaParser {
         return switch (now.type()) {
             case STRING -> {
                 StringBuilder text = new StringBuilder(unescaped(now.text()));
-                while (tokens.isAt(Type.STRING)) {
+                while (tokens.isAt(JinjaTokens.Type.STRING)) {
                     text.append(unescaped(tokens.next().text()));
                 }
                 yield new Jinja.Literal(text.toString());
