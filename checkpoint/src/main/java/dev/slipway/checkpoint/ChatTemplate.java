@@ -61,7 +61,7 @@ public final class ChatTemplate {
      * @throws CheckpointException if the template refuses the conversation
      * @throws UnsupportedModelException if the template uses a part of Jinja that is not supported
      */
-    public String renderPrompt(List<Message> messages) {
+    public String renderWithGenerationPrompt(List<Message> messages) {
         return render(messages, true);
     }
 

@@ -8,7 +8,7 @@
  * try (Checkpoint model = Checkpoint.open(Path.of("SmolLM2-135M-Instruct.Q4_1.gguf"));
  *         Arena arena = Arena.ofConfined()) {
  *     Tokenizer tokenizer = model.tokenizer().orElseThrow();
- *     String prompt = model.chatTemplate().orElseThrow().renderPrompt(List.of(new ChatTemplate.Message("user", "What is gravity?")));
+ *     String prompt = model.chatTemplate().orElseThrow().renderWithGenerationPrompt(List.of(new ChatTemplate.Message("user", "What is gravity?")));
  *     ImmutableIntArray ids = tokenizer.encode(prompt);
  *     MemorySegment queries = arena.allocate(4L * 576 * 576);
  *     model.read("layers/3/q/weight", queries, Dtype.F32);

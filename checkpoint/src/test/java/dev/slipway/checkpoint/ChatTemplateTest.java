@@ -23,7 +23,7 @@ class ChatTemplateTest {
     }
 
     private static String render(String template) {
-        return ChatTemplate.of(template, "<s>", "</s>").renderPrompt(HELLO);
+        return ChatTemplate.of(template, "<s>", "</s>").renderWithGenerationPrompt(HELLO);
     }
 
     @ParameterizedTest
@@ -35,7 +35,7 @@ class ChatTemplateTest {
                         m.get("role").stringValue(), m.get("content").stringValue()))
                 .toList();
         Supplier<String> text =
-                () -> it.get("prompt").booleanValue() ? template.renderPrompt(messages) : template.render(messages);
+                () -> it.get("prompt").booleanValue() ? template.renderWithGenerationPrompt(messages) : template.render(messages);
 
         if (it.get("text").isNull()) {
             assertThatExceptionOfType(CheckpointException.class)

@@ -382,12 +382,12 @@ class HuggingFaceCheckpointTest {
         List<ChatTemplate.Message> messages = List.of(new ChatTemplate.Message("user", "hello"));
 
         try (Checkpoint checkpoint = Checkpoint.open(folder)) {
-            assertThat(checkpoint.chatTemplate().orElseThrow().renderPrompt(messages))
+            assertThat(checkpoint.chatTemplate().orElseThrow().renderWithGenerationPrompt(messages))
                     .isEqualTo("<b>hello");
         }
         Files.writeString(folder.resolve("chat_template.jinja"), "{{ eos_token }}");
         try (Checkpoint checkpoint = Checkpoint.open(folder)) {
-            assertThat(checkpoint.chatTemplate().orElseThrow().renderPrompt(messages))
+            assertThat(checkpoint.chatTemplate().orElseThrow().renderWithGenerationPrompt(messages))
                     .isEqualTo("<e>");
         }
     }

@@ -136,8 +136,8 @@ class TokenizerTest {
         String withStart = "{{ bos_token }}{{ messages[0].content }}";
         List<ChatTemplate.Message> hello = List.of(new ChatTemplate.Message("user", "Hello"));
 
-        String begun = ChatTemplate.of(withStart, "<|start|>", "<|end|>").render(hello, true);
-        String bare = ChatTemplate.of(withStart, "", "<|end|>").render(hello, true);
+        String begun = ChatTemplate.of(withStart, "<|start|>", "<|end|>").renderWithGenerationPrompt(hello);
+        String bare = ChatTemplate.of(withStart, "", "<|end|>").renderWithGenerationPrompt(hello);
 
         assertThat(tokenizer.encode(begun).asList()).containsExactly(1, 41, 70, 319, 80);
         assertThat(tokenizer.encode(bare).asList()).containsExactly(41, 70, 319, 80);

@@ -72,7 +72,7 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
                 .orElseThrow(() -> new ModelException(
                         name + " brings no chat template; give --raw to go on from the prompt as it is"));
         return tokenizer()
-                .encode(template.renderPrompt(List.of(new ChatTemplate.Message("user", user))))
+                .encode(template.renderWithGenerationPrompt(List.of(new ChatTemplate.Message("user", user))))
                 .toArray();
     }
 

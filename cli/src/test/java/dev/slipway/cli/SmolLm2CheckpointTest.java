@@ -118,7 +118,7 @@ class SmolLm2CheckpointTest {
                         m.get("role").stringValue(), m.get("content").stringValue()))
                 .toList();
 
-        assertThat(model.chatTemplate().orElseThrow().renderPrompt(messages))
+        assertThat(model.chatTemplate().orElseThrow().renderWithGenerationPrompt(messages))
                 .isEqualTo(it.get("text").stringValue());
     }
 

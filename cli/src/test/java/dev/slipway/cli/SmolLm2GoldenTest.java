@@ -97,7 +97,7 @@ class SmolLm2GoldenTest {
                         .map(m -> new ChatTemplate.Message(
                                 m.get("role").asString(), m.get("content").asString()))
                         .toList();
-                assertThat(model.weights().chatTemplate().orElseThrow().renderPrompt(messages))
+                assertThat(model.weights().chatTemplate().orElseThrow().renderWithGenerationPrompt(messages))
                         .isEqualTo(text);
             }
             assertThat(model.weights().tokenizer().orElseThrow().encode(text).toArray())
