@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
-import dev.slipway.aot.CompilerOptions.Told;
+import dev.slipway.aot.CompilerOptions.Accepted;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.Executable;
 import dev.slipway.runtime.LoadedExecutable;
@@ -19,7 +19,7 @@ import java.util.Map;
 /**
  * One compilation, apart from models and meshes: it can be done in this process or handed to another.
  *
- * @param machine what the plugin has to be told of the machine
+ * @param machine what the plugin has to be told about the machine
  * @param deviceIds ids of the devices in mesh order
  * @param options compiler options
  * @param module StableHLO, text or bytecode
@@ -46,9 +46,10 @@ record CompileJob(PluginSpec machine, int[] deviceIds, CompilerOptions options, 
             case PluginSpec.Cpu cpu -> {
                 try (Client client = client(plugin, cpu)) {
                     long start = System.nanoTime();
-                    Told<LoadedExecutable> told = options.tell(deviceIds, known -> client.compile(program, known));
-                    try (LoadedExecutable loaded = told.answer()) {
-                        yield describe(loaded.executable(), told.options(), start);
+                    Accepted<LoadedExecutable> accepted =
+                            options.compile(deviceIds, known -> client.compile(program, known));
+                    try (LoadedExecutable loaded = accepted.result()) {
+                        yield describe(loaded.executable(), accepted.options(), start);
                     }
                 }
             }
@@ -64,9 +65,9 @@ record CompileJob(PluginSpec machine, int[] deviceIds, CompilerOptions options, 
     private Artifact deviceless(Plugin plugin, Program program) {
         try (PluginTopology topology = plugin.topology(machine)) {
             long start = System.nanoTime();
-            Told<Executable> told = options.tell(deviceIds, known -> topology.compile(program, known));
-            try (Executable executable = told.answer()) {
-                return describe(executable, told.options(), start);
+            Accepted<Executable> accepted = options.compile(deviceIds, known -> topology.compile(program, known));
+            try (Executable executable = accepted.result()) {
+                return describe(executable, accepted.options(), start);
             }
         }
     }

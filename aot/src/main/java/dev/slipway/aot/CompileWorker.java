@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 /**
  * Compiles in a process of its own, so that a compiler that aborts takes that process with it and not the caller's.
  *
- * <p>Job and answer go through files in a folder of the two's own, since plugins write to the standard streams.
+ * <p>Job and answer go through files in a folder that only the two use, since plugins write to the standard streams.
  */
 final class CompileWorker {
     private static final String JOB = "job";

@@ -61,15 +61,15 @@ record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given)
         });
     }
 
-    /** What a compiler answered, and the options that it knew. */
-    record Told<T>(T answer, CompilerOptions options) {}
+    /** What a compiler gave, and the options that it knew. */
+    record Accepted<T>(T result, CompilerOptions options) {}
 
     /** Compiles for devices with these options, but for those among the suggested that the compiler does not know. */
-    <T> Told<T> tell(int[] deviceIds, Function<CompileOptions, T> compiler) {
+    <T> Accepted<T> compile(int[] deviceIds, Function<CompileOptions, T> compiler) {
         try {
-            return new Told<>(compiler.apply(on(deviceIds)), this);
+            return new Accepted<>(compiler.apply(on(deviceIds)), this);
         } catch (StatusException.InvalidArgument e) {
-            return unknown(e).orElseThrow(() -> explained(e)).tell(deviceIds, compiler);
+            return unknown(e).orElseThrow(() -> explained(e)).compile(deviceIds, compiler);
         }
     }
 

@@ -109,8 +109,8 @@ public final class DecodeSession implements AutoCloseable {
     private LoadedProgram compile(InferenceProgram program) {
         Program module = Program.stablehlo(program.module().toString());
         LoadedExecutable executable = CompilerOptions.of(machine.platform(), Map.of())
-                .tell(mesh.deviceIds(), options -> client.compile(module, options))
-                .answer();
+                .compile(mesh.deviceIds(), options -> client.compile(module, options))
+                .result();
         return new LoadedProgram(program, executable, parameters, arrays);
     }
 
@@ -119,7 +119,7 @@ public final class DecodeSession implements AutoCloseable {
      *
      * @param prompts token ids of each row
      * @param width the prefix's width; at least as long as the longest prompt
-     * @param controls what the options let rows be told, the first dimension the rows
+     * @param controls the controls that the options name; their first dimension is the rows
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @return the results by path, see {@link dev.slipway.lowering.DecodePrograms}
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
@@ -139,7 +139,7 @@ public final class DecodeSession implements AutoCloseable {
      *
      * @param prompts token ids of each row
      * @param width the prefix's width; at least as long as the longest prompt
-     * @param controls what the options let rows be told, the first dimension the rows
+     * @param controls the controls that the options name; their first dimension is the rows
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
      */

@@ -153,9 +153,10 @@ public record InferenceRunner(
     }
 
     /**
-     * How many tokens a matrix of bfloat16 must meet for the multiplying to take as long as the reading does: fewer would
-     * wait for memory, more need not be compiled for at once. Two operations for each two bytes, so the quotient of the
-     * data sheet's rates, of which products reach nine tenths.
+     * How many tokens a bfloat16 matrix must be multiplied with for the multiplication to take as long as reading the
+     * matrix does: with fewer the chip waits for memory, and more only make more code. Each token takes two operations
+     * for a number of two bytes, so this is the quotient of the data sheet's rates; products reach nine tenths of the
+     * former.
      */
     private static int tokensOfReading(ChipSpec chip) {
         return chip.hbmBytesPerSecond() == 0 ? 0 : (int) (0.9 * chip.bf16FlopsPerSecond() / chip.hbmBytesPerSecond());

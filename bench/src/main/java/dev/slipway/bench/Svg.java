@@ -2,6 +2,7 @@
 package dev.slipway.bench;
 
 import dev.slipway.bench.Statistics.Interval;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -93,8 +94,8 @@ final class Svg {
 
     private record Axis(double low, double high, double from, double to) {
         static Axis of(double[] values, double from, double to) {
-            double low = java.util.Arrays.stream(values).min().orElse(1);
-            double high = java.util.Arrays.stream(values).max().orElse(10);
+            double low = Arrays.stream(values).min().orElse(1);
+            double high = Arrays.stream(values).max().orElse(10);
             return new Axis(low, high > low ? high : low * 10, from, to);
         }
 

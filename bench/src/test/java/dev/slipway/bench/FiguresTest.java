@@ -7,6 +7,7 @@ import dev.slipway.runtime.PluginLog;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.assertj.core.api.SoftAssertions;
 import org.junit.jupiter.api.Test;
@@ -55,7 +56,7 @@ class FiguresTest {
 
     @Test
     void everyCaseIsRecorded() throws IOException {
-        assertThat(recorded().stream().map(each -> java.util.Map.entry(each.model(), each.target())))
+        assertThat(recorded().stream().map(each -> Map.entry(each.model(), each.target())))
                 .containsExactlyElementsOf(Figures.CASES);
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.slipway.bench.Statistics.Interval;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 
@@ -28,7 +29,7 @@ class StatisticsTest {
     @Test
     void theIntervalHoldsTheRatioAndNarrowsWithMoreMeasurements() {
         double[] few = DoubleStream.iterate(1, x -> x + 1).limit(5).toArray();
-        double[] many = DoubleStream.generate(new java.util.SplittableRandom(7)::nextDouble)
+        double[] many = DoubleStream.generate(new SplittableRandom(7)::nextDouble)
                 .map(x -> 1 + 4 * x)
                 .limit(200)
                 .toArray();

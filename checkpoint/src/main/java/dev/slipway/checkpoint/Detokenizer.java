@@ -10,6 +10,6 @@ public interface Detokenizer {
     /** The text that is certain after this id; may be empty. */
     String accept(int id);
 
-    /** What was held back, now that nothing follows; the decoder is as new afterwards. */
+    /** What was held back, now that nothing follows; the decoder can then be used for another answer. */
     String finish();
 }

@@ -10,7 +10,7 @@ import java.util.OptionalInt;
  * @param bos what begins a sequence
  * @param eos what ends one
  * @param pad what fills a batch
- * @param stops all ids after which a model has said what it had to say, {@code eos} first
+ * @param stops all ids that end a model's turn, {@code eos} first
  */
 public record SpecialTokens(OptionalInt bos, OptionalInt eos, OptionalInt pad, ImmutableSet<Integer> stops) {
     /** Where a model says nothing of its tokens. */

@@ -21,7 +21,7 @@ public sealed interface Tokenizer permits BpeTokenizer {
      */
     ImmutableIntArray encode(String text);
 
-    /** The ids of a text in which special tokens are plain characters: for text of strangers. */
+    /** The ids of a text in which special tokens are plain characters: for text that is not trusted. */
     ImmutableIntArray encodePlain(String text);
 
     /**

@@ -73,7 +73,7 @@ final class Output {
     }
 
     /**
-     * Makes ready to print a document of a type: the first of a process takes long, and may as well do so now.
+     * Prepares to print a document of a type, on another thread: the first document of a process takes long.
      *
      * @return the thread that does so, the same at each call; null where no document is printed
      */

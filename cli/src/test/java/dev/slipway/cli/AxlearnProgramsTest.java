@@ -24,9 +24,12 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -119,7 +122,7 @@ class AxlearnProgramsTest {
                         runner(config(model)).withMesh(axes, shape), batch, machine, "sample_decode")
                 .program();
 
-        Map<String, Integer> mesh = new java.util.HashMap<>();
+        Map<String, Integer> mesh = new HashMap<>();
         for (int i = 0; i < axes.size(); i++) {
             mesh.put(axes.get(i), sizes.get(i));
         }
@@ -155,7 +158,7 @@ class AxlearnProgramsTest {
     }
 
     private static List<Integer> dcn(List<Integer> sizes) {
-        List<Integer> dcn = new ArrayList<>(java.util.Collections.nCopies(sizes.size(), 1));
+        List<Integer> dcn = new ArrayList<>(Collections.nCopies(sizes.size(), 1));
         dcn.set(1, sizes.get(1));
         return dcn;
     }
@@ -213,7 +216,7 @@ class AxlearnProgramsTest {
         ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(FOLDER.resolve("params.safetensors")))
                 .order(ByteOrder.LITTLE_ENDIAN);
         int header = (int) file.getLong(0);
-        JsonNode index = MAPPER.readTree(new String(file.array(), 8, header, java.nio.charset.StandardCharsets.UTF_8));
+        JsonNode index = MAPPER.readTree(new String(file.array(), 8, header, StandardCharsets.UTF_8));
         int rows = one.get("prefix").size();
         int width = one.get("prefix").get(0).size();
         int[] prefix = one.get("prefix").values().stream()

@@ -19,8 +19,8 @@ import dev.slipway.stablehlo.ElementType;
  *     scores f32[B, N]}, {@code live_sequences i32[B, N, T]}, {@code live_scores f32[B, N]}</td></tr>
  * </table>
  *
- * <p>The model-entry {@link SampleDecode} gives no new key. The key is replicated, the prefix is too where no partition is
- * given, results are cut over {@code data} and {@code fsdp} on their rows, as far as these divide.
+ * <p>With {@link SampleDecode.Entry#MODEL} there is no new key. The key is replicated, and so is the prefix unless a
+ * partition is given; results are cut along their rows over {@code data} and {@code fsdp}, as far as these divide.
  */
 public final class AxlearnPrograms {
     private final DecoderConfig config;

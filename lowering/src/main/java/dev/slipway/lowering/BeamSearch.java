@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param penalty what a finished hypothesis' log-probability is divided by
  * @param eosId the token that finishes a hypothesis
  * @param padId what stands in the prefix behind a prompt
- * @param merge makes one of live hypotheses that say the same; null to keep all apart
+ * @param merge how live hypotheses that say the same are merged; null to keep them apart
  */
 public record BeamSearch(
         int numDecodes,

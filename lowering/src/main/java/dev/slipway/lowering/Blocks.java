@@ -35,9 +35,9 @@ public record Blocks(String layers, ImmutableList<String> weights, Part part) {
     public enum Part {
         /** How many steps each number is from its block's offset. */
         STEPS("steps"),
-        /** What a step is, for each block. */
+        /** The size of a step, for each block. */
         STEP("step"),
-        /** What no steps are, for each block. */
+        /** The number that zero steps stand for, for each block. */
         OFFSET("offset");
 
         private final String segment;

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * @param random where random numbers come from
  * @param topLogProbs how many of the likeliest tokens are reported with each token; 0 for none
  * @param stepsPerCall how many tokens one call of {@code decode_step} gives
- * @param prefillChunk how many columns of the prompts are read in one pass; 0 for what the {@link Form} says. A multiple of
- *     it must be the prefix's width, unless it is more
+ * @param prefillChunk how many columns of the prompts are read in one pass; 0 for what the {@link Form} says. The
+ *     prefix's width must be a multiple of it, or less
  * @param penalty what {@code beam_search_decode} divides finished hypotheses' scores by
- * @param merge which live hypotheses {@code beam_search_decode} makes one of; null for none
+ * @param merge which live hypotheses {@code beam_search_decode} merges; null for none
  */
 public record DecodeOptions(
         int maxLength,

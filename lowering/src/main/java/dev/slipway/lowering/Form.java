@@ -14,8 +14,8 @@ import java.util.function.Consumer;
  * @param cache element type of keys and values at rest
  * @param cacheOrder in which order the cache's last two dimensions are
  * @param cacheWrites when a scanned decode step writes the cache that is its argument
- * @param tokensPerPass how many of the prompts' tokens are to meet a matrix on a device each time that it is read, at
- *     least: prompts are read in passes of as few columns as give so many; 0 for all columns in one pass
+ * @param tokensPerPass the least number of prompt tokens that a device multiplies a matrix with each time it reads it:
+ *     prompts are read in passes of as few columns as give that many; 0 to read all columns in one pass
  */
 public record Form(
         Layers layers,
@@ -68,9 +68,9 @@ public record Form(
         /** Each layer its own part: XLA:CPU does so in place. */
         BY_LAYER,
         /**
-         * All layers' columns at once, behind the last, while the layers only read what was there, by products of matrices.
-         * libtpu lays a cache that a layers' loop writes, or that is multiplied with a single vector, out for that loop, and
-         * copies it where another loop or the argument lies otherwise.
+         * All layers' columns at once, after the last layer; the layers only read what was there before, by products of
+         * matrices. libtpu chooses the layout of a cache for the layers' loop that writes it, or for the single vector
+         * that it is multiplied with, and copies the cache where another loop or the argument has another layout.
          */
         BEHIND_LAYERS
     }

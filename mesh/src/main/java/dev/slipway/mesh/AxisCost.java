@@ -7,20 +7,27 @@ import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.Topology;
 
 /**
- * What talking along one axis of a mesh costs, by the alpha-beta model: a latency for each step plus bytes over bandwidth.
- * The devices that differ only in their place on the axis form a ring; what is told here holds for the slowest of these
- * rings, while all of them talk at once.
+ * What collectives along one axis of a mesh cost, by the alpha-beta model: a latency for each step plus bytes over
+ * bandwidth. The devices that differ only in their place on the axis form a ring. The figures are those of the slowest
+ * of these rings, with all of them communicating at once.
  *
- * <p>Bandwidths are those of the chip ({@link ChipSpec#sources()} cites them). In a TPU slice a ring can use every torus
- * dimension that it spans, both ways round where the dimension closes, and shares links with the rings it is interleaved
- * with; where the devices form a closed path of neighbours, as in AXLearn's rings, that is taken if it is faster. The two
- * devices of a TPU7x chip share its links, and talk to each other six times as fast as over a link (Google Cloud
- * documentation, TPU7x). GPUs of one NVLink domain all reach each other in one step. Across slices each slice takes in once
- * what it lacks, over the network ports of all its hosts on the ring, and spreads it within.
+ * <p>Bandwidths are those of the chip ({@link ChipSpec#sources()} cites them):
+ *
+ * <ul>
+ *   <li>In a TPU slice a ring uses every torus dimension that it spans, in both directions where the dimension closes,
+ *   and shares links with the rings that it is interleaved with. Where the devices form a closed path of neighbours, as
+ *   in AXLearn's rings, that path is used if it is faster.
+ *   <li>The two devices of a TPU7x chip share its links, and communicate six times as fast as over one link (Google
+ *   Cloud documentation, TPU7x).
+ *   <li>GPUs of one NVLink domain all reach each other in one step.
+ *   <li>Across slices, each slice receives what it lacks once, over the network ports of all its hosts on the ring, and
+ *       then spreads it within the slice.
+ * </ul>
  *
  * <p>Steps take 1 us over ICI ("How to Scale Your Model", jax-ml/scaling-book, sharding.md, which has the bandwidth terms as
  * well); 1.9 us over NVLink, 2.5 us over PCIe and 4 us over a network (ring latencies of NCCL's tuning model, LL128 protocol,
- * NVIDIA/nccl src/graph/tuning.cc). For Google's data-centre network no latency is published; the last figure stands in.
+ * NVIDIA/nccl src/graph/tuning.cc). No latency is published for Google's data-centre network; the last figure stands in
+ * for it.
  *
  * @param axis the axis
  * @param size its size
@@ -28,11 +35,11 @@ import dev.slipway.topology.Topology;
  * @param slices how many slices a ring visits
  * @param hops within a slice, the most links between neighbours of a ring; 0 for devices on one chip, or when there are none
  * @param wraps within a slice, whether the last device of a ring is as near to the first as neighbours are
- * @param iciBytesPerSecond what each device can take in from its ring within the slice
+ * @param iciBytesPerSecond what each device can receive from its ring within the slice
  * @param iciSteps steps of latency that an all-gather within the slice takes
  * @param allToAllBytesPerSecond the whole array's bytes over the time that an all-to-all of it takes within the slice
  * @param allToAllSteps steps of latency that an all-to-all within the slice takes
- * @param dcnBytesPerSecond what the devices of a ring in one slice can together take in from other slices
+ * @param dcnBytesPerSecond what the devices of a ring in one slice can together receive from other slices
  * @param stepSeconds latency of a step within a slice
  */
 public record AxisCost(
@@ -102,6 +109,7 @@ public record AxisCost(
         };
     }
 
+    /** What carries the axis's traffic. */
     public Medium medium() {
         if (size == 1) {
             return Medium.NONE;

@@ -111,7 +111,7 @@ public final class Mesh {
         for (int size : sizes) {
             if (size < 1) {
                 throw new MeshShapeException("Size " + size + " in " + sizes
-                        + ": JAX's mesh_utils infer no size, so each " + "has to be at least 1");
+                        + ": JAX's mesh_utils infer no size, so each has to be at least 1");
             }
         }
         return sizes;
@@ -238,7 +238,7 @@ public final class Mesh {
         return false;
     }
 
-    /** What talking along each axis costs, in the order of the axes. */
+    /** What collectives along each axis cost, in the order of the axes. */
     public List<AxisCost> axisCosts() {
         return axes().stream().map(axis -> AxisCost.of(this, axis)).toList();
     }

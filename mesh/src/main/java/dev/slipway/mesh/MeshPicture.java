@@ -32,7 +32,7 @@ public final class MeshPicture {
      * The picture in letters and lines.
      *
      * @param width columns of the terminal: planes stand side by side as far as they fit
-     * @param maxDevices how many devices to draw; what is left is told of in one line
+     * @param maxDevices how many devices to draw; one line says how many are left out
      * @param highlight how to mark the devices of one ring of the last axis
      * @return the lines, without line ends
      */
@@ -119,7 +119,7 @@ public final class MeshPicture {
 
     /**
      * The whole picture as an SVG document. Colour tells the coordinate on the first axis that is longer than 1, lightness the
-     * one on the last; pointing at a device tells its id and place.
+     * one on the last; pointing at a device shows its id and place.
      */
     public String svg() {
         return new SvgPicture(drawing).render();

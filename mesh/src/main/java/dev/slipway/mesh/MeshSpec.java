@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 /**
  * A mesh before it is laid on a machine: named axes, and a shape.
  *
- * @param axes axis names, distinct, the most talkative last
+ * @param axes axis names, distinct, the one with the most traffic last
  * @param shape their sizes
  */
 public record MeshSpec(List<String> axes, MeshShape shape) {

@@ -14,6 +14,7 @@ import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +65,7 @@ public final class Dispatch implements AutoCloseable {
         this.numOutputs = program.numOutputs();
         this.given = new Handle[devices * numArguments];
         this.fedTo = new int[numOutputs];
-        java.util.Arrays.fill(fedTo, -1);
+        Arrays.fill(fedTo, -1);
         this.arguments = longs((long) devices * numArguments);
         this.outputs = longs((long) devices * numOutputs);
         MemorySegment argumentLists = longs(devices);

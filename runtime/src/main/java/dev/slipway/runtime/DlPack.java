@@ -2,6 +2,7 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.DlPackExport;
+import dev.slipway.runtime.internal.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -195,7 +196,7 @@ public final class DlPack {
         long deleter = managed.get(ValueLayout.JAVA_LONG, DELETER);
         return client.viewOf(data, type, client.addressableDevices().getFirst(), () -> {
             if (deleter != 0) {
-                dev.slipway.runtime.internal.Native.callVoid(MemorySegment.ofAddress(deleter), tensor);
+                Native.callVoid(MemorySegment.ofAddress(deleter), tensor);
             }
         });
     }

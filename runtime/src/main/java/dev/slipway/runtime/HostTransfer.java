@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.abi.PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args;
@@ -247,9 +248,7 @@ public final class HostTransfer implements AutoCloseable {
             MemorySegment args = PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args.in(scratch);
             PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args.transfer_manager(args, transfer);
             PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args.transfer_metadata(
-                    args,
-                    dev.slipway.runtime.internal.Api.namedValues(scratch, metadata)
-                            .address());
+                    args, Api.namedValues(scratch, metadata).address());
             PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args.num_metadata(args, metadata.size());
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_AddMetadata, args);
             return null;

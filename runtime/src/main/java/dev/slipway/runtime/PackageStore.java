@@ -6,6 +6,7 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -17,6 +18,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -258,7 +260,7 @@ public final class PackageStore {
     }
 
     private static PackageException failure(PipPackage wheel, String output) {
-        String text = output.toLowerCase(java.util.Locale.ROOT);
+        String text = output.toLowerCase(Locale.ROOT);
         if (text.contains("do not match the hashes") || text.contains("hashes are required")) {
             int got = output.indexOf("Got ");
             return wrongHash(
@@ -352,7 +354,7 @@ public final class PackageStore {
                     .mapToLong(PackageStore::size)
                     .max()
                     .orElse(0);
-        } catch (IOException | java.io.UncheckedIOException e) {
+        } catch (IOException | UncheckedIOException e) {
             return 0; // pip moved it while we looked
         }
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -513,7 +514,7 @@ class GuardsTest {
                 row("a serialized executable that was cut", bad, () -> {
                     try (LoadedExecutable program = program()) {
                         byte[] bytes = program.executable().serialize().toBytes();
-                        SerializedExecutable.of(java.util.Arrays.copyOf(bytes, bytes.length - 1));
+                        SerializedExecutable.of(Arrays.copyOf(bytes, bytes.length - 1));
                     }
                 }),
                 row(

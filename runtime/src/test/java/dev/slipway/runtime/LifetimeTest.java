@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -41,7 +42,7 @@ class LifetimeTest {
     void tenThousandRoundsOfPutExecuteAndCloseLeaveNativeMemoryFlat() throws IOException {
         String program = TestPlugins.DOUBLE.replace("4xf32", (16 << 10) + "xf32");
         float[] ones = new float[16 << 10];
-        java.util.Arrays.fill(ones, 1f);
+        Arrays.fill(ones, 1f);
         try (Client client = TestPlugins.cpu().client(Map.of("cpu_device_count", NamedValue.of(1)));
                 LoadedExecutable twice = client.compile(Program.stablehlo(program), CompileOptions.defaults())) {
             for (int i = 0; i < 2000; i++) {

@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,7 +21,7 @@ class PluginsTest {
     private Path folder;
 
     private Plugins plugins(Map<String, String> more) {
-        Map<String, String> environment = new java.util.HashMap<>(
+        Map<String, String> environment = new HashMap<>(
                 Map.of("SLIPWAY_CACHE", folder.resolve("cache").toString(), "SLIPWAY_PYTHON", "/does/not/exist"));
         environment.putAll(more);
         return Plugins.of(environment);
@@ -94,7 +96,7 @@ class PluginsTest {
     void aLibraryThatIsCutOffIsRefusedBeforeItIsMapped() throws IOException {
         byte[] whole = Files.readAllBytes(
                 Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/server/libjvm.so"));
-        Path half = Files.write(folder.resolve("half.so"), java.util.Arrays.copyOf(whole, whole.length / 2));
+        Path half = Files.write(folder.resolve("half.so"), Arrays.copyOf(whole, whole.length / 2));
 
         assertThatThrownBy(() -> Plugin.load(half))
                 .isInstanceOf(PluginException.NotAPlugin.class)

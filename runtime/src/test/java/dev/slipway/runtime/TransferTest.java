@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
@@ -261,7 +262,7 @@ class TransferTest {
                         client.transfer(List.of(type), client.device(0).defaultMemory());
                 Buffer never = transfer.buffer(0)) {
             assertThatThrownBy(() -> never.ready().get(50, TimeUnit.MILLISECONDS))
-                    .isInstanceOf(java.util.concurrent.TimeoutException.class);
+                    .isInstanceOf(TimeoutException.class);
             transfer.fail(0, 1, "given up");
             assertThatThrownBy(never::await).isInstanceOf(StatusException.Cancelled.class);
         }

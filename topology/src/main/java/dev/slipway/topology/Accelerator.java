@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.topology;
 
-/** What only one platform's chips have: how their plugin is told of them. */
+/** What the chips of one platform have and others do not: what their plugin has to be told about them. */
 public sealed interface Accelerator {
     /**
      * A TPU.

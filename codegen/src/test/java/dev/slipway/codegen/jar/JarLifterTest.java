@@ -10,6 +10,7 @@ import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.zip.ZipEntry;
@@ -70,7 +71,7 @@ class JarLifterTest {
             out.putNextEntry(new ZipEntry("Sign.class"));
             out.write(sign);
             out.putNextEntry(new ZipEntry("words.txt"));
-            out.write("some words".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+            out.write("some words".getBytes(StandardCharsets.UTF_8));
         }
         return jar;
     }

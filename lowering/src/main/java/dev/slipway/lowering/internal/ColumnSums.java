@@ -42,8 +42,8 @@ final class ColumnSums {
     private ColumnSums() {}
 
     /**
-     * Whether attention of so many positions to a cache is written so. XLA:CPU does not vectorise sums over bfloat16: four and a half times
-     * the time of products.
+     * Whether attention of so many positions to a cache is written as sums. XLA:CPU does not vectorise sums over
+     * bfloat16, which take four and a half times as long as products.
      */
     static boolean suit(Form form, long positions) {
         return form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST
@@ -56,7 +56,7 @@ final class ColumnSums {
         return Ops.roundUp(length, CHUNKS);
     }
 
-    /** From how many columns of so many a step may choose. */
+    /** The numbers of columns that a step may choose from, out of so many in all. */
     static List<Long> extents(long columns) {
         List<Long> extents = new ArrayList<>(LongStream.iterate(SHORTEST, each -> each < columns, each -> 2 * each)
                 .boxed()

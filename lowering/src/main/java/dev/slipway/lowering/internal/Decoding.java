@@ -159,8 +159,8 @@ final class Decoding {
     }
 
     /**
-     * Looks the tokens of a pass {@code i32[batch, columns]} up, some columns at a time: libtpu unrolls a lookup over its
-     * tokens, which for a whole pass is a tenth of a program's code.
+     * Looks up the tokens of a pass {@code i32[batch, columns]}, some columns at a time: libtpu unrolls a lookup over
+     * its tokens, which for a whole pass is a tenth of a program's code.
      */
     private Value embedInParts(Ops o, Value ids, Value positions) {
         long batch = o.size(ids, 0);
@@ -231,8 +231,8 @@ final class Decoding {
     /**
      * Feeds one token to each row, without the head, with a cache that began in the program.
      *
-     * @param beginning null where there is a token to feed in any case. In the first step the column is written for nothing
-     *     but where each of scanned layers writes its own, so it is to be that of the next step
+     * @param beginning null where every step has a token to feed. In the first step the column may get values that mean
+     *     nothing, so it must be the one that the next step writes
      * @return activations {@code [rows, width]} and the cache
      */
     LayerStack.State feed(

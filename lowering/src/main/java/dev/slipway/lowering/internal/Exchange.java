@@ -31,15 +31,15 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
     }
 
     /**
-     * Whether a product's activations {@code [batch, length, ...]} are to move: where they, inputs and outputs, are no more
-     * than the matrix. A long prompt is more, and leaves XLA the choice.
+     * Whether a product's activations {@code [batch, length, ...]} should move: where inputs and outputs together are
+     * no larger than the matrix. Those of a long prompt are larger, and XLA is left the choice.
      */
     boolean moves(Ops o, Weight matrix, Value x) {
         long tokens = o.size(x, 0) * o.size(x, 1);
         return shares(matrix.name()) && tokens * (matrix.in() + matrix.out()) <= matrix.numbers();
     }
 
-    /** Activations {@code [batch, ..., inputs...]} to the parts of a matrix. */
+    /** Moves activations {@code [batch, ..., inputs...]} to the devices that hold the parts of a matrix. */
     Value to(Ops o, Weight matrix, Value x) {
         return lay(
                 o,
@@ -53,7 +53,7 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
         return lay(o, y, others(matrix.name()), axes(matrix, 0, matrix.outputs()));
     }
 
-    /** Products {@code [batch, ..., outputs...]} back to their rows. */
+    /** Moves products {@code [batch, ..., outputs...]} back to the devices that hold their rows. */
     Value back(Ops o, Weight matrix, Value y) {
         List<List<String>> outputs = axes(matrix, 0, matrix.outputs());
         boolean whole = outputs.stream().allMatch(axes -> Collections.disjoint(axes, rows));
@@ -65,17 +65,17 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
                 outputs.stream().map(axes -> without(axes, rows)).toList());
     }
 
-    /** What attention must know of rows, {@code [batch, ...]}, to where their heads are. */
+    /** Moves what attention must know of each row, {@code [batch, ...]}, to the devices that hold the heads. */
     Value toHeads(Ops o, Value x) {
         return byHeads && shares(KEYS) ? lay(o, x, others(KEYS), List.of()) : x;
     }
 
-    /** What is looked up in a table that is cut, {@code [batch, ...]}, to its parts. */
+    /** Moves what is looked up in a table, {@code [batch, ...]}, to the devices that hold its parts. */
     Value toTable(Ops o, String table, Value x) {
         return lay(o, x, others(table), List.of());
     }
 
-    /** Values {@code [batch, ...]}, whole but for the batch, to their rows. */
+    /** Moves values {@code [batch, ...]}, whole but for the batch, back to the devices that hold their rows. */
     Value back(Ops o, Value x) {
         return lay(o, x, rows, List.of());
     }

@@ -7,8 +7,8 @@ import dev.slipway.stablehlo.Value;
 import java.util.List;
 
 /**
- * Makes one of the beams of a row that say the same, blanks and repeats left out. What prompts say is left out as well: it
- * is the same for all beams of a row.
+ * Merges the beams of a row that say the same once blanks and repeats are left out. What prompts say is not compared:
+ * it is the same for all beams of a row.
  */
 final class PrefixMerger {
     private final int blankId;

@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 
 /** What differs between AXLearn's sample decodes: written into the program, or given to it when it runs. */
 sealed interface SampleBehaviour {
-    /** What a filter leaves of what it removes. */
+    /** The log-probability of a token that a filter has removed. */
     double REMOVED = -1e7;
 
     /** Log-probabilities {@code f32[..., vocabulary]} after the modifiers. */

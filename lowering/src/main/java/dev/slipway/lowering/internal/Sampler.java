@@ -140,8 +140,7 @@ final class Sampler {
             @Nullable Value topScores) {}
 
     /**
-     * Chooses.
-     *
+     * Chooses the next token of each row.
      * @param logits {@code f32[rows, vocabulary]}
      */
     Choice choose(Ops o, Value logits, Value key, Map<String, Value> state) {

@@ -27,6 +27,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -115,7 +116,7 @@ class PrngTest {
                     // Draws of a shape: the logits' rows are its last dimension.
                     Value logits = it.get(1);
                     long[] draws = one.path("shape").isArray() ? shape(one) : new long[] {o.size(logits, 0)};
-                    long[] all = java.util.Arrays.copyOf(draws, draws.length + 1);
+                    long[] all = Arrays.copyOf(draws, draws.length + 1);
                     all[draws.length] = o.size(logits, 1);
                     Value repeated = o.broadcast(logits, all, draws.length - 1L, draws.length);
                     return prng.categorical(o, it.getFirst(), repeated);

@@ -24,6 +24,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -334,7 +336,7 @@ public final class Api {
     }
 
     private static long utf8Length(String text) {
-        return text.getBytes(java.nio.charset.StandardCharsets.UTF_8).length;
+        return text.getBytes(StandardCharsets.UTF_8).length;
     }
 
     /** The named values of a C array. */
@@ -355,8 +357,7 @@ public final class Api {
                             NamedValue.of(Native.string(PJRT_NamedValue.string_value(value), size));
                         case PJRT_NamedValue_Type.kInt64 -> NamedValue.of(PJRT_NamedValue.int64_value(value));
                         case PJRT_NamedValue_Type.kInt64List ->
-                            NamedValue.of(java.util.Arrays.stream(
-                                            Native.longs(PJRT_NamedValue.int64_array_value(value), size))
+                            NamedValue.of(Arrays.stream(Native.longs(PJRT_NamedValue.int64_array_value(value), size))
                                     .boxed()
                                     .toList());
                         case PJRT_NamedValue_Type.kFloat -> NamedValue.of(PJRT_NamedValue.float_value(value));

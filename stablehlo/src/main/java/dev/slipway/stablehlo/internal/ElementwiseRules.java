@@ -10,6 +10,7 @@ import dev.slipway.stablehlo.QuantizedType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Type;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Rules of operations that work element by element. */
@@ -48,7 +49,7 @@ final class ElementwiseRules {
         return List.of(mapElement(draft.type(0), _ -> ElementType.I1));
     }
 
-    private static Type mapElement(Type type, java.util.function.UnaryOperator<ElementType> map) {
+    private static Type mapElement(Type type, UnaryOperator<ElementType> map) {
         return switch (type) {
             case TensorType tensor -> tensor.withElement(map.apply(tensor.element()));
             case Type.UnrankedTensor tensor -> new Type.UnrankedTensor(map.apply(tensor.element()));

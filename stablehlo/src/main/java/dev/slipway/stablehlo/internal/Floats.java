@@ -3,6 +3,7 @@ package dev.slipway.stablehlo.internal;
 
 import dev.slipway.stablehlo.FloatType;
 import java.math.BigInteger;
+import java.util.Locale;
 
 /** Bit patterns of floating-point types to doubles and back, and MLIR's text for them. */
 public final class Floats {
@@ -162,7 +163,7 @@ public final class Floats {
 
     private static void printHex(StringBuilder out, long bits, FloatType type) {
         out.append("0x");
-        String hex = Long.toHexString(bits).toUpperCase(java.util.Locale.ROOT);
+        String hex = Long.toHexString(bits).toUpperCase(Locale.ROOT);
         out.repeat('0', Math.max(0, (type.width() + 3) / 4 - hex.length())).append(hex);
     }
 

@@ -4,6 +4,7 @@ package dev.slipway.stablehlo.internal;
 import dev.slipway.stablehlo.ParseException;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** A position in a text, in bytes of UTF-8, with the tokens of MLIR. */
 final class Scanner {
@@ -280,7 +281,7 @@ final class Scanner {
         }
         if (end < text.length && text[end] == '"') {
             at = end + 1;
-            return java.util.Arrays.copyOfRange(text, start, end);
+            return Arrays.copyOfRange(text, start, end);
         }
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         while (true) {
