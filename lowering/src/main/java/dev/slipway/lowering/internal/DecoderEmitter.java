@@ -107,12 +107,6 @@ final class DecoderEmitter {
     record Positions(Value queries, Value columns) {}
 
     /**
-     * Cosine and sine of the queries' angles, {@code [batch, length, dims / 2]}; for {@code neighbours}, whose pairs stand
-     * side by side, both of each angle twice.
-     */
-    record Angles(Value cosine, Value sine, boolean neighbours) {}
-
-    /**
      * What differs between layers, as values: constants where all layers are alike, slices of tables in a scan.
      *
      * @param angles cosine and sine, null where nothing is turned
@@ -177,18 +171,6 @@ final class DecoderEmitter {
         return new Positions(exchange.toHeads(o, positions.queries()), exchange.toHeads(o, positions.columns()));
     }
 
-    /** Cosine and sine for positions {@code i32[batch, length]} and as many frequencies as there are angles. */
-    Angles angles(Ops o, Value positions, Value frequencies, double magnitude, boolean neighbours) {
-        Value p = o.convert(positions, ElementType.F32);
-        long[] shape = {o.size(p, 0), o.size(p, 1), o.size(frequencies, 0)};
-        Value angles = o.multiply(o.broadcast(p, shape, 0, 1), o.broadcast(frequencies, shape, 2));
-        Value cosine = o.b().cosine(angles);
-        Value sine = o.b().sine(angles);
-        return magnitude == 1
-                ? new Angles(cosine, sine, neighbours)
-                : new Angles(o.multiply(cosine, magnitude), o.multiply(sine, magnitude), neighbours);
-    }
-
     /**
      * Which columns each query sees: those that hold something at or before its position, and within the window.
      *
@@ -226,8 +208,8 @@ final class DecoderEmitter {
             k = queryKeyNorm(o, weights.get("k_norm/scale"), k);
         }
         if (view.angles() != null) {
-            q = turn(o, q, view.angles());
-            k = turn(o, k, view.angles());
+            q = view.angles().turn(o, q);
+            k = view.angles().turn(o, k);
         }
         q = o.multiply(q, attention.scale());
         q = o.b().reshape(q, batch, length, attention.kvHeads(), attention.group(), attention.headDim());
@@ -356,48 +338,6 @@ final class DecoderEmitter {
         long flat = shape[2] * shape[3];
         Value y = normalise(o, o.b().reshape(scale, flat), null, o.b().reshape(x, shape[0], shape[1], flat));
         return o.b().reshape(y, shape);
-    }
-
-    /** Turns the leading elements of heads {@code [batch, length, heads, head_dim]}. */
-    private Value turn(Ops o, Value x, Angles angles) {
-        return angles.neighbours() ? turnNeighbours(o, x, angles) : turnHalves(o, x, angles);
-    }
-
-    /**
-     * Each element's neighbour comes by a product with a matrix of ones, which is exact: strides and transposes in the
-     * last dimension are three times the code on a TPU. The order of elements stays, since scores do not ask for it.
-     */
-    private Value turnNeighbours(Ops o, Value x, Angles angles) {
-        long size = o.size(x, 3);
-        Value row = o.iota(ElementType.I32, 0, size, size);
-        Value column = o.iota(ElementType.I32, 1, size, size);
-        Value one = o.int32(1, size, size);
-        Value pairs = o.compare(o.b().xor(row, one), column, ComparisonDirection.EQ);
-        Value even = o.compare(o.b().and(column, one), o.int32(0, size, size), ComparisonDirection.EQ);
-        Value sign = o.b().select(
-                        even, o.constant(form.compute(), -1, size, size), o.constant(form.compute(), 1, size, size));
-        Value neighbours = o.dot(x, o.b().select(pairs, sign, o.splat(0, sign)), 3, 0, ElementType.F32);
-        long[] shape = o.shape(x);
-        Value kept = o.b().multiply(o.convert(x, ElementType.F32), o.broadcast(angles.cosine(), shape, 0, 1, 3));
-        Value moved = o.b().multiply(neighbours, o.broadcast(angles.sine(), shape, 0, 1, 3));
-        return o.convert(o.b().add(kept, moved), form.compute());
-    }
-
-    private Value turnHalves(Ops o, Value x, Angles angles) {
-        long[] shape = o.shape(x);
-        long half = o.size(angles.cosine(), 2);
-        Value x32 = o.convert(x, ElementType.F32);
-        Value a = o.sliceAxis(x32, 3, 0, half);
-        Value b = o.sliceAxis(x32, 3, half, 2 * half);
-        Value cosine = o.broadcast(angles.cosine(), o.shape(a), 0, 1, 3);
-        Value sine = o.broadcast(angles.sine(), o.shape(a), 0, 1, 3);
-        List<Value> parts = new ArrayList<>();
-        parts.add(o.b().subtract(o.b().multiply(a, cosine), o.b().multiply(b, sine)));
-        parts.add(o.b().add(o.b().multiply(b, cosine), o.b().multiply(a, sine)));
-        if (2 * half < shape[3]) {
-            parts.add(o.sliceAxis(x32, 3, 2 * half, shape[3]));
-        }
-        return o.convert(o.b().concatenate(parts, 3), form.compute());
     }
 
     private Value feedForward(Ops o, Weights weights, Value x) {

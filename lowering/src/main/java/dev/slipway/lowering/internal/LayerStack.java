@@ -6,7 +6,6 @@ import dev.slipway.lowering.DecoderConfig.Layer;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.LoweringException;
-import dev.slipway.lowering.internal.DecoderEmitter.Angles;
 import dev.slipway.lowering.internal.DecoderEmitter.InCache;
 import dev.slipway.lowering.internal.DecoderEmitter.KeysValues;
 import dev.slipway.lowering.internal.DecoderEmitter.LayerView;
@@ -224,14 +223,18 @@ final class LayerStack {
         @Nullable
         Angles angles = rotary.dims() == 0
                 ? null
-                : emitter.angles(
+                : angles(
                         o,
-                        positions.queries(),
+                        positions,
                         o.constants(frequencies(rotary.frequencies())),
-                        rotary.scaling().magnitude(),
-                        weights.interleaved());
+                        rotary.scaling().magnitude());
         @Nullable Value window = layer.window() == 0 ? null : o.scalar(ElementType.I32, layer.window());
         return new LayerView(angles, emitter.visible(o, positions, window));
+    }
+
+    private Angles angles(Ops o, Positions positions, Value frequencies, double magnitude) {
+        Angles.Pairs pairs = weights.interleaved() ? Angles.Neighbours::new : Angles.Halves::new;
+        return Angles.of(o, positions.queries(), frequencies, magnitude, pairs);
     }
 
     private double[] frequencies(double[] ofPairs) {
@@ -266,17 +269,16 @@ final class LayerStack {
         @Nullable
         Angles angles = half == 0
                 ? null
-                : emitter.angles(
+                : angles(
                         o,
-                        positions.queries(),
+                        positions,
                         o.at(
                                 o.b().reshape(
                                                 o.constants(frequencies(frequencies)),
                                                 config.depth(),
                                                 weights.interleaved() ? 2L * half : half),
                                 index),
-                        magnitude,
-                        weights.interleaved());
+                        magnitude);
         Value window = o.convert(o.at(o.constants(windows), index), ElementType.I32);
         return new LayerView(angles, emitter.visible(o, positions, window));
     }
