@@ -65,6 +65,51 @@ public final class BeamSearchLowerer {
     /** What a step chose; {@code parents i32[batch, beams]} are the beams that go on, {@code tokens} their next ones. */
     private record Chosen(Beams live, Beams finished, Value tokens, Value parents) {}
 
+    /**
+     * What the loop carries from step to step, in this order.
+     *
+     * @param step counts from -1
+     * @param labels what live beams say; null where they are not merged
+     * @param cache see {@link LayerStack}
+     */
+    private record Turn(Value step, Chosen chosen, PrefixMerger.@Nullable State labels, List<Value> cache) {
+        List<Value> values() {
+            List<Value> values = new ArrayList<>(List.of(
+                    step,
+                    chosen.live().sequences(),
+                    chosen.live().scores(),
+                    chosen.finished().sequences(),
+                    chosen.finished().scores(),
+                    chosen.tokens(),
+                    chosen.parents()));
+            if (labels != null) {
+                values.addAll(labels.tensors());
+            }
+            values.addAll(cache);
+            return values;
+        }
+
+        /** This turn with other values, as the loop gives them. */
+        Turn with(List<Value> values) {
+            int at = 7;
+            PrefixMerger.@Nullable State said = null;
+            if (labels != null) {
+                int end = at + labels.tensors().size();
+                said = PrefixMerger.State.of(values.subList(at, end));
+                at = end;
+            }
+            return new Turn(
+                    values.get(0),
+                    new Chosen(
+                            new Beams(values.get(1), values.get(2)),
+                            new Beams(values.get(3), values.get(4)),
+                            values.get(5),
+                            values.get(6)),
+                    said,
+                    values.subList(at, values.size()));
+        }
+    }
+
     private final class Search {
         private final BeamSearch options;
         private final ModelWeights weights;
@@ -106,6 +151,22 @@ public final class BeamSearchLowerer {
             Decoding decoding = reference.decoding(o, weights, options.padId());
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
             Value lengths = Rows.repeat(o, read.lengths(), 0, (int) beams);
+            Turn begin = begin(o, decoding, read);
+            Turn end = begin.with(o.loop(
+                    begin.values(),
+                    (c, it) -> goesOn(
+                            c, column(c, read, begin.with(it)), begin.with(it).chosen()),
+                    (c, it) -> next(c, decoding, read, lengths, begin.with(it)).values()));
+            Chosen chosen = end.chosen();
+            return List.of(
+                    reference.prng.split(o, key, 2).get(0),
+                    o.sliceAxis(chosen.finished().sequences(), 2, 1, columns),
+                    chosen.finished().scores(),
+                    o.sliceAxis(chosen.live().sequences(), 2, 1, columns),
+                    chosen.live().scores());
+        }
+
+        private Turn begin(Ops o, Decoding decoding, Decoding.Prefilled read) {
             Value padded = o.b().pad(
                             prefix, o.int32(options.padId()), new long[] {0, 0}, new long[] {0, 1}, new long[] {0, 0});
             Beams live = new Beams(o.broadcast(padded, sequenceShape, 0, 2), firstAlive(o));
@@ -115,64 +176,35 @@ public final class BeamSearchLowerer {
             Value last = lastTokens(o, o.plus(read.lengths(), -1));
             PrefixMerger.@Nullable State labels = merger == null ? null : merger.start(o, last);
             Chosen beginning = new Chosen(live, finished, last, o.iota(ElementType.I32, 1, perBeam));
-
-            List<Value> start = new ArrayList<>(List.of(o.scalar(ElementType.I32, -1)));
-            start.addAll(list(beginning));
-            int chosen = start.size();
-            if (labels != null) {
-                start.addAll(labels.tensors());
-            }
-            int fixed = start.size();
-            start.addAll(Reference.repeat(o, decoding, read.cache(), (int) beams));
-            List<Value> end = o.loop(
-                    start,
-                    (c, it) -> {
-                        Value current = c.add(read.lengths(), c.broadcast(it.get(0), new long[] {batch}));
-                        return goesOn(c, current, it.get(2), it.get(4));
-                    },
-                    (c, it) -> {
-                        Value step = it.get(0);
-                        Value parents = ofAllRows(c, it.get(6), beams);
-                        List<Value> cache = it.subList(fixed, it.size()).stream()
-                                .map(tensor -> c.take(tensor, decoding.layers().cacheRowDimension(), parents))
-                                .toList();
-                        List<Value> fed = decoding.stepBehind(
-                                c, step, width, lengths, c.b().reshape(asRead(c, it.get(5)), batch * beams), cache);
-                        Beams alive = new Beams(it.get(1), it.get(2));
-                        PrefixMerger.@Nullable State said = merger == null
-                                ? null
-                                : merger.feed(c, PrefixMerger.State.of(it.subList(chosen, fixed)), parents, it.get(5));
-                        Chosen next = choose(
-                                c,
-                                c.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
-                                alive,
-                                merged(c, said, alive.scores()),
-                                new Beams(it.get(3), it.get(4)),
-                                c.add(read.lengths(), c.broadcast(step, new long[] {batch})));
-                        List<Value> carried = new ArrayList<>(List.of(c.add(step, 1)));
-                        carried.addAll(list(next));
-                        if (said != null) {
-                            carried.addAll(said.tensors());
-                        }
-                        carried.addAll(fed.subList(1, fed.size()));
-                        return carried;
-                    });
-            return List.of(
-                    reference.prng.split(o, key, 2).get(0),
-                    o.sliceAxis(end.get(3), 2, 1, columns),
-                    end.get(4),
-                    o.sliceAxis(end.get(1), 2, 1, columns),
-                    end.get(2));
+            return new Turn(
+                    o.scalar(ElementType.I32, -1), beginning, labels, Reference.repeat(o, decoding, read.cache(), (int)
+                            beams));
         }
 
-        private static List<Value> list(Chosen chosen) {
-            return List.of(
-                    chosen.live().sequences(),
-                    chosen.live().scores(),
-                    chosen.finished().sequences(),
-                    chosen.finished().scores(),
-                    chosen.tokens(),
-                    chosen.parents());
+        /** Column of each row's last token, {@code i32[batch]}. */
+        private Value column(Ops o, Decoding.Prefilled read, Turn now) {
+            return o.add(read.lengths(), o.broadcast(now.step(), new long[] {batch}));
+        }
+
+        private Turn next(Ops o, Decoding decoding, Decoding.Prefilled read, Value lengths, Turn now) {
+            Chosen chosen = now.chosen();
+            Value parents = ofAllRows(o, chosen.parents(), beams);
+            List<Value> cache = now.cache().stream()
+                    .map(tensor -> o.take(tensor, decoding.layers().cacheRowDimension(), parents))
+                    .toList();
+            Value tokens = o.b().reshape(asRead(o, chosen.tokens()), batch * beams);
+            List<Value> fed = decoding.stepBehind(o, now.step(), width, lengths, tokens, cache);
+            PrefixMerger.@Nullable State said = merger == null || now.labels() == null
+                    ? null
+                    : merger.feed(o, now.labels(), parents, chosen.tokens());
+            Chosen next = choose(
+                    o,
+                    o.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
+                    chosen.live(),
+                    merged(o, said, chosen.live().scores()),
+                    chosen.finished(),
+                    column(o, read, now));
+            return new Turn(o.add(now.step(), 1), next, said, fed.subList(1, fed.size()));
         }
 
         private Value merged(Ops o, PrefixMerger.@Nullable State labels, Value scores) {
@@ -197,14 +229,14 @@ public final class BeamSearchLowerer {
         }
 
         /** Whether some row is not at its end and some row, not necessarily the same, could still improve. */
-        private Value goesOn(Ops o, Value current, Value liveScores, Value finishedScores) {
+        private Value goesOn(Ops o, Value current, Chosen chosen) {
             long[] rows = {batch};
             Value end = o.broadcast(limit, rows);
             Value counts =
                     o.compare(o.iota(ElementType.I32, 0, rows), o.broadcast(counted, rows), ComparisonDirection.LT);
             Value notAtEnd = o.b().and(counts, o.compare(current, end, ComparisonDirection.LT));
-            Value best = penalised(o, o.plus(end, 1), o.max(liveScores, 1));
-            Value worst = o.b().reduceMin(finishedScores, 1);
+            Value best = penalised(o, o.plus(end, 1), o.max(chosen.live().scores(), 1));
+            Value worst = o.b().reduceMin(chosen.finished().scores(), 1);
             Value improves = o.b().and(counts, o.compare(worst, best, ComparisonDirection.LE));
             return o.b().and(o.any(notAtEnd, 0), o.any(improves, 0));
         }
