@@ -105,33 +105,9 @@ public final class LoadedExecutable implements AutoCloseable {
      * @throws StatusException if the plugin refuses the arguments
      */
     public List<List<Buffer>> execute(List<List<Buffer>> arguments, ExecuteOptions options) {
-        int expected = options.device().isPresent() ? 1 : devices.size();
-        if (arguments.size() != expected) {
-            throw new UsageException.BadArgument("arguments for " + arguments.size() + " devices were given, but '"
-                    + executable.name() + "' runs on " + expected);
-        }
-        if (arguments.isEmpty()) {
-            throw new UsageException.BadArgument("'" + executable.name()
-                    + "' was compiled for no device in particular: say by the options on which to run it");
-        }
-        Signature signature = signature();
+        check(arguments, options);
         int numArguments = arguments.getFirst().size();
         int numOutputs = outputs.size();
-        for (List<Buffer> list : arguments) {
-            if (list.size() != numArguments) {
-                throw new UsageException.BadArgument(
-                        "device 0 gets " + numArguments + " arguments and another " + list.size() + ": each gets all");
-            }
-            for (Buffer buffer : list) {
-                if (buffer.client() != client) {
-                    throw new UsageException.Foreign(buffer + " belongs to another client");
-                }
-            }
-            signature.check(list);
-        }
-        if (client.isClosed()) {
-            throw new UsageException.Closed("the client of this executable is closed");
-        }
         Handle[] used = new Handle[arguments.size() * numArguments];
         int inUse = 0;
         long run = handle.acquire();
@@ -183,6 +159,36 @@ public final class LoadedExecutable implements AutoCloseable {
                 used[i].release();
             }
             handle.release();
+        }
+    }
+
+    /** Refuses what plugins take and then read or write where they should not. */
+    private void check(List<List<Buffer>> arguments, ExecuteOptions options) {
+        int expected = options.device().isPresent() ? 1 : devices.size();
+        if (arguments.size() != expected) {
+            throw new UsageException.BadArgument("arguments for " + arguments.size() + " devices were given, but '"
+                    + executable.name() + "' runs on " + expected);
+        }
+        if (arguments.isEmpty()) {
+            throw new UsageException.BadArgument("'" + executable.name()
+                    + "' was compiled for no device in particular: say by the options on which to run it");
+        }
+        Signature signature = signature();
+        int numArguments = arguments.getFirst().size();
+        for (List<Buffer> list : arguments) {
+            if (list.size() != numArguments) {
+                throw new UsageException.BadArgument(
+                        "device 0 gets " + numArguments + " arguments and another " + list.size() + ": each gets all");
+            }
+            for (Buffer buffer : list) {
+                if (buffer.client() != client) {
+                    throw new UsageException.Foreign(buffer + " belongs to another client");
+                }
+            }
+            signature.check(list);
+        }
+        if (client.isClosed()) {
+            throw new UsageException.Closed("the client of this executable is closed");
         }
     }
 
