@@ -34,8 +34,9 @@ class ChatTemplateTest {
                 .map(m -> new Message(
                         m.get("role").stringValue(), m.get("content").stringValue()))
                 .toList();
-        Supplier<String> text =
-                () -> it.get("prompt").booleanValue() ? template.renderWithGenerationPrompt(messages) : template.render(messages);
+        Supplier<String> text = () -> it.get("prompt").booleanValue()
+                ? template.renderWithGenerationPrompt(messages)
+                : template.render(messages);
 
         if (it.get("text").isNull()) {
             assertThatExceptionOfType(CheckpointException.class)

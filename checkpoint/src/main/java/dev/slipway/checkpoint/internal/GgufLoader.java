@@ -235,7 +235,8 @@ final class GgufLoader {
                         dims,
                         stretch(),
                         metadata.requiredSize(arch + ".rope.scaling.original_context_length"),
-                        Turns.read(metadata, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
+                        Turns.read(
+                                metadata, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
                         true,
                         RotaryScalings.magnitude(stretch(), 1));
             default ->
@@ -375,7 +376,8 @@ final class GgufLoader {
         eos.ifPresent(stops::add);
         id("tokenizer.ggml.eot_token_id", tokens).ifPresent(stops::add);
         id("tokenizer.ggml.eom_token_id", tokens).ifPresent(stops::add);
-        List<Long> types = metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
+        List<Long> types =
+                metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
         for (int i = 0; i < Math.min(tokens.size(), types.size()); i++) {
             if (types.get(i) == CONTROL && TURN_ENDS.contains(tokens.get(i))) {
                 stops.add(i);
@@ -407,7 +409,8 @@ final class GgufLoader {
 
     private Tokenizer tokenizer(List<String> tokens, SpecialTokens specials) {
         String model = metadata.required(metadata.string("tokenizer.ggml.model"), "tokenizer.ggml.model");
-        List<Long> types = metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
+        List<Long> types =
+                metadata.list("tokenizer.ggml.token_type", Long.class).orElse(List.of());
         if (!types.isEmpty() && types.size() != tokens.size()) {
             throw new CheckpointException("%s has %d tokens, but types for %d; convert it anew"
                     .formatted(gguf.file(), tokens.size(), types.size()));
@@ -423,8 +426,8 @@ final class GgufLoader {
         return switch (model) {
             case "gpt2" -> {
                 String pre = metadata.string("tokenizer.ggml.pre").orElse("gpt-2");
-                List<String> merges =
-                        metadata.required(metadata.list("tokenizer.ggml.merges", String.class), "tokenizer.ggml.merges");
+                List<String> merges = metadata.required(
+                        metadata.list("tokenizer.ggml.merges", String.class), "tokenizer.ggml.merges");
                 yield new BpeTokenizer(
                         vocabulary,
                         TextPipeline.ggufByteLevel(gguf.file(), pre),
@@ -432,16 +435,18 @@ final class GgufLoader {
                         frame(specials, TextPipeline.beginsWithBos(pre)));
             }
             case "llama" -> {
-                List<Double> scores =
-                        metadata.required(metadata.list("tokenizer.ggml.scores", Double.class), "tokenizer.ggml.scores");
-                boolean prefix = metadata.flag("tokenizer.ggml.add_space_prefix").orElse(true);
+                List<Double> scores = metadata.required(
+                        metadata.list("tokenizer.ggml.scores", Double.class), "tokenizer.ggml.scores");
+                boolean prefix =
+                        metadata.flag("tokenizer.ggml.add_space_prefix").orElse(true);
                 yield new BpeTokenizer(
                         vocabulary,
                         TextPipeline.sentencePiece(prefix),
                         Bpe.scored(
                                 vocabulary,
                                 scores,
-                                metadata.integer("tokenizer.ggml.unknown_token_id").orElse(-1)),
+                                metadata.integer("tokenizer.ggml.unknown_token_id")
+                                        .orElse(-1)),
                         frame(specials, true));
             }
             default ->

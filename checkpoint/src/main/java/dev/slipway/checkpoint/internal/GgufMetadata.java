@@ -83,8 +83,8 @@ record GgufMetadata(Path file, ImmutableMap<String, Object> values) implements F
                 || alignment < 1
                 || alignment > 1 << 20
                 || Long.bitCount(alignment) != 1) {
-            throw in.bad(
-                    "general.alignment is %s, a power of two up to a mebibyte is expected".formatted(Fields.brief(value)));
+            throw in.bad("general.alignment is %s, a power of two up to a mebibyte is expected"
+                    .formatted(Fields.brief(value)));
         }
         return alignment;
     }
