@@ -146,7 +146,8 @@ public record InferenceRunner(
             case TPU ->
                 Form.scanned(ElementType.BF16)
                         .withCacheWrites(Form.CacheWrites.BEHIND_LAYERS)
-                        .withTokensPerPass(tokensOfReading(chip));
+                        .withTokensPerPass(tokensOfReading(chip))
+                        .withWholeBelow(numbersOfAHop(chip));
             case GPU -> Form.scanned(ElementType.BF16);
             case CPU -> Form.scanned(ElementType.F32).withCacheOrder(Form.CacheOrder.KEYS_TIME_LAST);
         };
@@ -160,6 +161,14 @@ public record InferenceRunner(
      */
     private static int tokensOfReading(ChipSpec chip) {
         return chip.hbmBytesPerSecond() == 0 ? 0 : (int) (0.9 * chip.bf16FlopsPerSecond() / chip.hbmBytesPerSecond());
+    }
+
+    /**
+     * How many numbers of bfloat16 are read in the time of one hop between chips, about a microsecond: an exchange takes one
+     * hop at least, and saves no more than the reading.
+     */
+    private static long numbersOfAHop(ChipSpec chip) {
+        return (long) (1e-6 * chip.hbmBytesPerSecond() / 2);
     }
 
     /** The form that suits this CPU, given how the weights are stored. */

@@ -32,6 +32,8 @@ class TpuFormTest {
                     Topologies.resolve("v5e-8").chip())
             .withElements(ElementType.F32)
             .withTokensPerPass(2 * ROWS);
+    /** The model here is so small that a TPU's form would leave it whole. */
+    private static final Form CUT = TPU.withWholeBelow(0);
 
     /** Heads that divide by the mesh axes that cut the batch, and heads that do not; one query head a KV head, and several. */
     @ParameterizedTest
@@ -50,9 +52,22 @@ class TpuFormTest {
     void itGivesTheTokensAndScoresOfASimpleProgramOnOneDevice(int kvHeads, int data, int fsdp, int model) {
         DecoderConfig config = DecoderConfig.llama(
                 256, 64, 2, 8, kvHeads, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+        assertLikeOneDevice(config, CUT, data, fsdp, model);
+    }
+
+    /** With the batch cut along {@code fsdp}, and heads and feed-forward along {@code model} nonetheless. */
+    @ParameterizedTest
+    @CsvSource({"1, 8, 1", "1, 2, 4", "2, 4, 1"})
+    void soItDoesWhereLayersAreLeftWhole(int data, int fsdp, int model) {
+        DecoderConfig config =
+                DecoderConfig.llama(256, 64, 2, 8, 8, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+        assertLikeOneDevice(config, TPU, data, fsdp, model);
+    }
+
+    private static void assertLikeOneDevice(DecoderConfig config, Form form, int data, int fsdp, int model) {
         MeshSpec mesh = MeshSpec.of(List.of("data", "fsdp", "model"), data, fsdp, model);
         InferenceRunner simple = InferenceRunner.of(config, OPTIONS).withForm(SIMPLE);
-        InferenceRunner tpu = InferenceRunner.of(config, OPTIONS).withForm(TPU).withMesh(mesh);
+        InferenceRunner tpu = InferenceRunner.of(config, OPTIONS).withForm(form).withMesh(mesh);
 
         try (DecodeSession one = open(simple, "cpu");
                 DecodeSession cut = open(tpu, data * fsdp * model == 1 ? "cpu" : "cpu-8")) {

@@ -16,6 +16,8 @@ import java.util.function.Consumer;
  * @param cacheWrites when a scanned decode step writes the cache that is its argument
  * @param tokensPerPass the least number of prompt tokens that a device multiplies a matrix with each time it reads it:
  *     prompts are read in passes of as few columns as give that many; 0 to read all columns in one pass
+ * @param wholeBelow a layer of fewer numbers than this, and a matrix outside the layers of fewer, is not cut along the mesh
+ *     axes that cut the batch: reading it whole takes less time than the exchanges would; 0 to cut whatever divides
  */
 public record Form(
         Layers layers,
@@ -25,7 +27,8 @@ public record Form(
         ElementType cache,
         CacheOrder cacheOrder,
         CacheWrites cacheWrites,
-        int tokensPerPass) {
+        int tokensPerPass,
+        long wholeBelow) {
     /** How the layers are written. */
     public enum Layers {
         /**
@@ -75,17 +78,28 @@ public record Form(
         BEHIND_LAYERS
     }
 
-    /** @throws LoweringException if the tokens of a pass are negative */
+    /** @throws LoweringException if the tokens of a pass or the numbers left whole are negative */
     public Form {
         if (tokensPerPass < 0) {
             throw new LoweringException("%d tokens per pass; at least 0 is expected".formatted(tokensPerPass));
+        }
+        if (wholeBelow < 0) {
+            throw new LoweringException("whole below %d numbers; at least 0 is expected".formatted(wholeBelow));
         }
     }
 
     /** Scanned, matrices output-major, everything in one element type. */
     public static Form scanned(ElementType type) {
         return new Form(
-                Layers.SCANNED, Matrices.OUTPUT_MAJOR, type, type, type, CacheOrder.HEAD_LAST, CacheWrites.BY_LAYER, 0);
+                Layers.SCANNED,
+                Matrices.OUTPUT_MAJOR,
+                type,
+                type,
+                type,
+                CacheOrder.HEAD_LAST,
+                CacheWrites.BY_LAYER,
+                0,
+                0);
     }
 
     /** Unrolled, matrices output-major, everything in one element type. */
@@ -132,6 +146,11 @@ public record Form(
         return with(form -> form.tokensPerPass = tokens);
     }
 
+    /** This form with layers and other matrices of fewer numbers left whole along the mesh axes that cut the batch. */
+    public Form withWholeBelow(long numbers) {
+        return with(form -> form.wholeBelow = numbers);
+    }
+
     private Form with(Consumer<Draft> change) {
         Draft draft = new Draft(this);
         change.accept(draft);
@@ -148,6 +167,7 @@ public record Form(
         private CacheOrder cacheOrder;
         private CacheWrites cacheWrites;
         private int tokensPerPass;
+        private long wholeBelow;
 
         Draft(Form from) {
             this.layers = from.layers;
@@ -158,10 +178,12 @@ public record Form(
             this.cacheOrder = from.cacheOrder;
             this.cacheWrites = from.cacheWrites;
             this.tokensPerPass = from.tokensPerPass;
+            this.wholeBelow = from.wholeBelow;
         }
 
         Form form() {
-            return new Form(layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass);
+            return new Form(
+                    layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass, wholeBelow);
         }
     }
 }

@@ -12,6 +12,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.topology.Topologies;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -54,6 +55,14 @@ class DecodeProgramsTest {
         assertThat(program.module().toString())
                 .contains("func.func public @main")
                 .contains("sdy.mesh @mesh");
+    }
+
+    private static PartitionSpec partition(InferenceProgram program, String parameter) {
+        return program.parameterSpecs().stream()
+                .filter(spec -> spec.path().equals(parameter))
+                .findFirst()
+                .orElseThrow()
+                .partition();
     }
 
     @Test
@@ -109,6 +118,23 @@ class DecodeProgramsTest {
 
         assertThat(program.inputSpecs().get(1).partition().isReplicated()).isTrue();
         assertThat(program.notes()).anyMatch(note -> note.startsWith("batch") && note.contains("data=16"));
+    }
+
+    /** A layer here has 3,540,096 numbers, norms included; the vocabulary's matrix has 28,311,552. */
+    @ParameterizedTest(name = "whole below {0}: a layer''s gate is cut along {1}, the embedding along {2}")
+    @CsvSource(
+            nullValues = "nothing",
+            value = {"0, fsdp, fsdp", "3540096, fsdp, fsdp", "3540097, nothing, fsdp", "28311553, nothing, nothing"})
+    void layersAndMatricesOfFewNumbersAreWholeAlongTheAxesOfTheBatch(
+            long numbers, @Nullable String gate, @Nullable String embedding) {
+        Form form = Form.scanned(ElementType.BF16).withWholeBelow(numbers);
+        Mesh mesh = Mesh.of(Topologies.resolve("v5e-16"), MeshSpec.of(List.of("fsdp"), 16));
+        InferenceProgram program = programs(smolLm2(30), form, mesh).sampleDecode(InputBatchSpec.prefix(16, 8));
+
+        assertThat(partition(program, "params/layers/gate/weight")).isEqualTo(PartitionSpec.of(null, gate, null));
+        assertThat(partition(program, "params/embedding/weight")).isEqualTo(PartitionSpec.of(embedding, null));
+        assertThat(program.notes().stream().anyMatch(note -> note.startsWith("weights of 3,540,096 numbers are whole")))
+                .isEqualTo(gate == null);
     }
 
     @ParameterizedTest(name = "{0} rows of {1} columns on data={2}, model={3}: {4} at a time")

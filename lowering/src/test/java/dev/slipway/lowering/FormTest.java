@@ -22,29 +22,34 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class FormTest {
     /** No two components alike, none as a factory method would have it. */
-    private static final Form FORM = new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7);
+    private static final Form FORM = new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7, 9);
 
     static Stream<Arguments> changes() {
         return Stream.of(
                 Arguments.of(
                         FORM.withLayers(SCANNED),
-                        new Form(SCANNED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7)),
+                        new Form(SCANNED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7, 9)),
                 Arguments.of(
                         FORM.withMatrices(HALF_BLOCKS),
-                        new Form(UNROLLED, HALF_BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7)),
+                        new Form(UNROLLED, HALF_BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7, 9)),
                 Arguments.of(
-                        FORM.withElements(F64), new Form(UNROLLED, BLOCKS, F64, F64, F64, TIME_LAST, BEHIND_LAYERS, 7)),
+                        FORM.withElements(F64),
+                        new Form(UNROLLED, BLOCKS, F64, F64, F64, TIME_LAST, BEHIND_LAYERS, 7, 9)),
                 Arguments.of(
-                        FORM.withCache(F64), new Form(UNROLLED, BLOCKS, BF16, F32, F64, TIME_LAST, BEHIND_LAYERS, 7)),
+                        FORM.withCache(F64),
+                        new Form(UNROLLED, BLOCKS, BF16, F32, F64, TIME_LAST, BEHIND_LAYERS, 7, 9)),
                 Arguments.of(
                         FORM.withCacheOrder(HEAD_LAST),
-                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, HEAD_LAST, BEHIND_LAYERS, 7)),
+                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, HEAD_LAST, BEHIND_LAYERS, 7, 9)),
                 Arguments.of(
                         FORM.withCacheWrites(BY_LAYER),
-                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BY_LAYER, 7)),
+                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BY_LAYER, 7, 9)),
                 Arguments.of(
                         FORM.withTokensPerPass(8),
-                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 8)));
+                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 8, 9)),
+                Arguments.of(
+                        FORM.withWholeBelow(10),
+                        new Form(UNROLLED, BLOCKS, BF16, F32, F16, TIME_LAST, BEHIND_LAYERS, 7, 10)));
     }
 
     @ParameterizedTest

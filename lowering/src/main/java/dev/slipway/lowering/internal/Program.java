@@ -138,11 +138,12 @@ public final class Program {
     }
 
     private void addWeights(String prefix, ImmutableMap<String, Weight> weights, List<Long> leading) {
+        long layer = weights.values().stream().mapToLong(Weight::numbers).sum();
         for (Weight weight : weights.values()) {
             boolean blocks = BlockMatrices.holds(form, weight);
             // A tied embedding is looked up as well as multiplied.
             if (!blocks || weight.name().equals("embedding/weight")) {
-                addWeight(prefix + weight.name(), weight, leading);
+                addWeight(prefix + weight.name(), weight, leading, prefix.isEmpty() ? weight.numbers() : layer);
             }
             if (blocks) {
                 addBlocks(prefix, weight.name().substring(0, weight.name().lastIndexOf('/')), weights, leading);
@@ -177,7 +178,12 @@ public final class Program {
         }
     }
 
-    private void addWeight(String name, Weight weight, List<Long> leading) {
+    /**
+     * Adds a weight.
+     *
+     * @param together how many numbers are read where it is, those of its layer's other weights included
+     */
+    private void addWeight(String name, Weight weight, List<Long> leading, long together) {
         List<Long> shape = new ArrayList<>(leading);
         List<List<String>> wished = new ArrayList<>();
         leading.forEach(_ -> wished.add(List.of()));
@@ -185,7 +191,7 @@ public final class Program {
         boolean scale = weight.axes().equals(List.of(Parameters.Axis.WIDTH));
         for (int i = 0; i < weight.shape().size(); i++) {
             shape.add((long) weight.shape().get(i));
-            wished.add(scale ? List.of() : rules.of(weight.axes().get(i)));
+            wished.add(scale ? List.of() : worthCutting(rules.of(weight.axes().get(i)), together));
         }
         // Outputs before the residual stream: a product's parts are then products, not parts of sums.
         List<Integer> order = new ArrayList<>();
@@ -199,6 +205,20 @@ public final class Program {
         // Layers alike are noted once: the name without the layer's number.
         PartitionSpec spec = new PartitionSpec(ShardingRules.assign(weight.name(), shape, wished, order, axes, notes));
         arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
+    }
+
+    /** Those of a weight's mesh axes along which cutting it saves more time than the exchanges take. */
+    private List<String> worthCutting(List<String> wished, long together) {
+        if (together >= form.wholeBelow()) {
+            return wished;
+        }
+        for (String axis : wished) {
+            if (rules.batch().contains(axis) && axes.getOrDefault(axis, 1) > 1) {
+                notes.add("weights of %,d numbers are whole along %s: reading them takes less time than exchanging rows"
+                        .formatted(together, axis));
+            }
+        }
+        return wished.stream().filter(axis -> !rules.batch().contains(axis)).toList();
     }
 
     /** The first spelling of a sharding that divides; what does not is noted. */
@@ -228,7 +248,8 @@ public final class Program {
         }
         Map<String, PartitionSpec> matrices = matrices();
         List<String> heads = axes(matrices, "k").getFirst();
-        return Stream.of("q", "k", "v")
+        return !heads.isEmpty()
+                && Stream.of("q", "k", "v")
                         .allMatch(name -> axes(matrices, name).equals(List.of(heads, List.of(), List.of())))
                 && axes(matrices, "o").equals(List.of(List.of(), heads, List.of()));
     }
