@@ -3,6 +3,7 @@ package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.FfiUpcall;
+import dev.slipway.runtime.internal.NamelessLibrary;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.PartitionerUpcall;
 import dev.slipway.runtime.internal.abi.PJRT_Custom_Partitioner_Extension;
@@ -54,6 +55,12 @@ import java.util.function.Consumer;
  */
 public final class Plugin {
 
+    /**
+     * System property: {@code true} lets libtpu read its own names, so that profilers and its traces of aborts have them,
+     * for 0.15 s at the first compilation.
+     */
+    public static final String NAMES_PROPERTY = "dev.slipway.runtime.libtpuNames";
+
     // The dynamic linker's own table of what is loaded is per process; this mirrors it.
     private static final Map<Path, Plugin> LOADED = new ConcurrentHashMap<>();
 
@@ -104,7 +111,7 @@ public final class Plugin {
         SymbolLookup symbols;
         refuseCutOff(path);
         try {
-            symbols = SymbolLookup.libraryLookup(path, Arena.global());
+            symbols = nameless(path) ? NamelessLibrary.load(path) : SymbolLookup.libraryLookup(path, Arena.global());
         } catch (IllegalArgumentException e) {
             throw new PluginException.NotAPlugin(
                     "'" + path + "' does not load as a shared library: " + loaderMessage(path, e), e);
@@ -125,6 +132,11 @@ public final class Plugin {
             api.call(PjrtFunction.PJRT_Plugin_Initialize, PJRT_Plugin_Initialize_Args.in(arena));
         }
         return new Plugin(path, api);
+    }
+
+    /** Whether a library is loaded so that it does not read its own names, which costs libtpu's first compilation 0.15 s. */
+    private static boolean nameless(Path path) {
+        return path.endsWith(PluginName.TPU.library()) && !Boolean.getBoolean(NAMES_PROPERTY);
     }
 
     /** The loader maps what the headers say; in a file that ends before, touching it would end the process. */

@@ -7,9 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import dev.slipway.topology.Topologies;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +24,22 @@ class TpuExtensionsTest {
 
     private static PluginTopology slice(String name) {
         return TestPlugins.tpu().topology(Topologies.resolve(name).plugin());
+    }
+
+    /** So that it does not read its own 120 MB of names at the first compilation. */
+    @Test
+    void theLibraryIsLoadedByANameThatIsGone() throws IOException {
+        Path library = TestPlugins.tpu().path();
+
+        assertThat(Files.readAllLines(Path.of("/proc/self/maps")))
+                .filteredOn(line -> line.contains("libtpu.so"))
+                .isNotEmpty()
+                .allMatch(line -> line.endsWith("(deleted)"));
+        try (Stream<Path> beside = Files.list(library.getParent())) {
+            assertThat(beside.map(path -> path.getFileName().toString()))
+                    .contains("libtpu.so")
+                    .noneMatch(name -> name.startsWith(".libtpu.so"));
+        }
     }
 
     @ParameterizedTest
