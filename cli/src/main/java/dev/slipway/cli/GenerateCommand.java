@@ -175,10 +175,10 @@ final class GenerateCommand implements Callable<Integer> {
             refuseOptionsOfOnePrompt();
         }
         if (maxNewTokens < 1) {
-            throw new Model.ModelException("--max-new-tokens is %d; at least 1 is expected".formatted(maxNewTokens));
+            throw misuse("--max-new-tokens is %d; at least 1 is expected".formatted(maxNewTokens));
         }
         if (topLogits < 0) {
-            throw new Model.ModelException("--top-logits is %d; 0 or more is expected".formatted(topLogits));
+            throw misuse("--top-logits is %d; 0 or more is expected".formatted(topLogits));
         }
         try (PluginsOnDemand plugins = new PluginsOnDemand(output);
                 Model opened = Model.open(model, plugins)) {
@@ -230,11 +230,13 @@ final class GenerateCommand implements Callable<Integer> {
     private void refuseOptionsOfOnePrompt() {
         for (String option : OF_ONE_PROMPT) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-                throw new ParameterException(
-                        spec.commandLine(),
-                        option + " is for --prompt and --ids; a case of --batch has its own options");
+                throw misuse(option + " is for --prompt and --ids; a case of --batch has its own options");
             }
         }
+    }
+
+    private ParameterException misuse(String message) {
+        return new ParameterException(spec.commandLine(), message);
     }
 
     /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */

@@ -271,8 +271,9 @@ class BadInputTest {
     }
 
     @Test
-    void aNegativeCountOfLogitsIsRefused() {
-        refused(1, "--top-logits is -4", "generate", "--ids=1", "--top-logits=-4");
+    void aCountThatCannotBeIsBadUsage() {
+        refused(2, "--top-logits is -4", "generate", "--ids=1", "--top-logits=-4");
+        refused(2, "--max-new-tokens is 0", "generate", "--ids=1", "--max-new-tokens=0");
     }
 
     @Test
