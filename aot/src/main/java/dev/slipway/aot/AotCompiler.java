@@ -117,7 +117,14 @@ public final class AotCompiler {
         return new Lowered(program, machine, seconds(start));
     }
 
-    /** Compiles what was lowered. Throws as {@link #compileInferencePrograms} does. */
+    /**
+     * Compiles what was lowered. Throws as {@link #compileInferencePrograms} does.
+     *
+     * <p>The module goes to the compiler as text, so that one that was read from bytecode, too, is refused where it has what
+     * plugins are known to abort on.
+     *
+     * @throws dev.slipway.runtime.UsageException.BadArgument if it has
+     */
     public Compiled compile(Lowered lowered, Map<String, ?> compilerOptions) {
         Topology machine = lowered.topology();
         if (machine.chip().accelerator() instanceof Accelerator.Gpu gpu

@@ -4,10 +4,14 @@ package dev.slipway.aot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.common.collect.ImmutableList;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.runtime.StatusException;
+import dev.slipway.runtime.UsageException;
+import dev.slipway.stablehlo.Module;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
@@ -78,6 +82,29 @@ class AotCompilerTest {
                                 runner(), InputBatchSpec.prefix(4, 8), "v4-8", 1, Map.of("no_such_option", true)))
                 .isInstanceOf(StatusException.class)
                 .hasMessageContaining("no_such_option");
+    }
+
+    @Test
+    void whatComesAsBytecodeIsLookedAtAsText() {
+        byte[] bytecode = Module.parse("""
+                func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+                  return %x : tensor<?xf32>
+                }""").toBytecode();
+        AotCompiler.Lowered tiny = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(4, 8), Topologies.resolve("v4-8"), AotCompiler.SAMPLE_DECODE);
+        InferenceProgram program = new InferenceProgram(
+                "main",
+                Module.fromBytecode(bytecode),
+                tiny.program().mesh(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                0,
+                ImmutableList.of());
+
+        assertThatThrownBy(() -> new AotCompiler(plugins)
+                        .compile(new AotCompiler.Lowered(program, tiny.topology(), 0), Map.of()))
+                .isInstanceOf(UsageException.BadArgument.class)
+                .hasMessageContaining("tensor<?xf32>");
     }
 
     @Test

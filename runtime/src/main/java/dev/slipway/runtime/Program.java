@@ -43,7 +43,11 @@ public final class Program {
     /**
      * StableHLO as MLIR bytecode, or its text in UTF-8.
      *
-     * @throws UsageException.BadArgument if it is empty
+     * <p>Bytecode is not looked into: what {@link #stablehlo(String)} refuses in text may end the process where it comes as
+     * bytecode. Of bytecode that is not your own make text first, with {@code Module.fromBytecode(bytes).toString()} of the
+     * {@code stablehlo} module, or compile it in another process.
+     *
+     * @throws UsageException.BadArgument if it is empty, or text that {@link #stablehlo(String)} refuses
      */
     public static Program stablehlo(byte[] bytes) {
         if (startsWithBytecode(bytes)) {

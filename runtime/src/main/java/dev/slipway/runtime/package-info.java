@@ -84,7 +84,8 @@
  * <tr><th>type<th>when
  * <tr><td>{@link dev.slipway.runtime.StatusException}<td>the plugin answered with a status; one subtype for each of the 16 codes
  * <tr><td>{@link dev.slipway.runtime.StatusException.CompileTimeHbmOom}<td>the program does not fit the chip
- * <tr><td>{@link dev.slipway.runtime.UsageException}<td>refused in Java, since the plugin would abort or read wildly
+ * <tr><td>{@link dev.slipway.runtime.UsageException}<td>refused in Java, since the plugin would abort or read wildly;
+ *     programs as text and arguments are looked at, {@linkplain dev.slipway.runtime.Program#stablehlo(byte[]) bytecode} is not
  * <tr><td>{@link dev.slipway.runtime.PluginException}<td>no plugin, or a library that is none
  * <tr><td>{@link dev.slipway.runtime.PackageException}<td>a package could not be fetched
  * </table>
