@@ -3,18 +3,22 @@ package dev.slipway.aot;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** A compiler aborted, and took its own process with it; this one goes on. */
 public final class CompilerCrashedException extends AotException {
     private static final long serialVersionUID = 1L;
     private static final int TAIL = 40;
 
+    /** How a fatal line of XLA's begins, F with month and day. */
+    private static final Pattern FATAL = Pattern.compile("^F\\d{4} |FATAL");
+
     private final int exit;
     private final String log;
 
     CompilerCrashedException(int exit, String log) {
         super(
-                "the compiler's process ended with code %d without an answer%s; one of its options or something in the program makes this plugin abort: compile without the options that you gave, or another program"
+                "the compiler's process ended with code %d without an answer%s; one of its options or something in the program makes this plugin abort: compile without the options that you gave, XLA_FLAGS and LIBTPU_INIT_ARGS, or another program"
                         .formatted(exit, reason(log)));
         this.exit = exit;
         this.log = log;
@@ -38,7 +42,8 @@ public final class CompilerCrashedException extends AotException {
                 .toList();
         return lines.stream()
                 .skip(Math.max(0, lines.size() - TAIL))
-                .filter(line -> line.contains("Check failed") || line.startsWith("F0") || line.contains("FATAL"))
+                .filter(line ->
+                        line.contains("Check failed") || FATAL.matcher(line).find())
                 .findFirst()
                 .map(line -> ": " + line)
                 .orElse("");

@@ -135,6 +135,12 @@ final class CompileCommand implements Callable<Integer> {
     private Map<String, String> options = Map.of();
 
     @Option(
+            names = "--isolated",
+            description =
+                    "Compile in a process of its own, as with --option: where the compiler aborts, the error says why.")
+    private boolean isolated;
+
+    @Option(
             names = "--out",
             paramLabel = "FILE",
             description = "Write the executable to a file; with several targets or methods each to FILE.TARGET.METHOD.")
@@ -197,6 +203,9 @@ final class CompileCommand implements Callable<Integer> {
                 List<Comparison.Outcome> outcomes = new ArrayList<>();
                 for (Job job : jobs) {
                     plugins.locate(job.machine().platform());
+                    plugins.begin(
+                            job.machine().platform(),
+                            "compiling %s for %s".formatted(job.method(), Machines.title(job.machine())));
                     outcomes.add(compile(compiler, opened.name(), job, machines.size() > 1));
                 }
                 Comparison compared = new Comparison(outcomes);
@@ -251,7 +260,7 @@ final class CompileCommand implements Callable<Integer> {
 
     /** An option can make a compiler abort; in a process of its own that ends no more than that process. */
     private AotCompiler.Isolation isolation() {
-        return options.isEmpty() ? AotCompiler.Isolation.IN_PROCESS : AotCompiler.Isolation.WORKER;
+        return isolated || !options.isEmpty() ? AotCompiler.Isolation.WORKER : AotCompiler.Isolation.IN_PROCESS;
     }
 
     private InferenceRunner runner(Model opened, Topology machine) {

@@ -80,6 +80,7 @@ final class DemoCommand implements Callable<Integer> {
         AotCompiler.Lowered lowered =
                 AotCompiler.lower(runner, InputBatchSpec.prefix(BATCH, PREFIX), machine, AotCompiler.SAMPLE_DECODE);
         Compiled compiled;
+        plugins.begin(machine.platform(), "compiling sample_decode for " + Machines.title(machine));
         try (Progress progress = Progress.begin(
                 output, "compiling sample_decode for " + (slices > 1 ? slices + " x " : "") + machine.name())) {
             compiled = new AotCompiler(plugins).compile(lowered, Map.of());
@@ -100,6 +101,7 @@ final class DemoCommand implements Callable<Integer> {
             output.out().print("  ");
             output.out().flush();
         }
+        plugins.begin(Platform.CPU, "running " + model.name());
         Generation.Answer answer = Generation.run(
                 new LocalModel(plugins, model, Topologies.resolve("cpu", 1), MeshSpec.byDefault(), null),
                 new Generation.Request(ids, MAX_LENGTH - PREFIX, model.weights().stopIds(), 0, 0),

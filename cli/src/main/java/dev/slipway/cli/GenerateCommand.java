@@ -189,12 +189,13 @@ final class GenerateCommand implements Callable<Integer> {
                                 .formatted(target));
             }
             if (prompt.batch != null) {
-                return batch(local(plugins, opened, machine), prompt.batch);
+                return batch(plugins, local(plugins, opened, machine), prompt.batch);
             }
             Checkpoint checkpoint = opened.weights();
             int[] ids = promptIds(opened);
             plugins.locate(Platform.CPU);
             Set<Integer> stops = ignoreStop ? Set.of() : checkpoint.stopIds();
+            plugins.begin(Platform.CPU, "running " + opened.name());
             Generation.Answer answer = Generation.run(
                     local(plugins, opened, machine),
                     new Generation.Request(ids, maxNewTokens, stops, temperature, seed),
@@ -212,9 +213,10 @@ final class GenerateCommand implements Callable<Integer> {
         return new LocalModel(plugins, opened, machine, mesh.spec(), form(opened, machine));
     }
 
-    private int batch(LocalModel local, Path file) throws IOException {
+    private int batch(PluginsOnDemand plugins, LocalModel local, Path file) throws IOException {
         JsonNode cases = BatchFile.read(file);
-        local.plugins().locate(Platform.CPU);
+        plugins.locate(Platform.CPU);
+        plugins.begin(Platform.CPU, "running " + local.model().name());
         GenerateBatch.Answers answers;
         try (Progress progress = Progress.begin(output, "decoding " + file.getFileName())) {
             answers = GenerateBatch.run(local, cases, done -> progress.at(done + " cases done"));

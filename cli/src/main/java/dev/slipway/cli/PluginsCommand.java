@@ -199,6 +199,9 @@ final class PluginsCommand implements Callable<Integer> {
             }
             PluginLog log = output.verbose() ? null : PluginLog.capture();
             try {
+                if (log != null) {
+                    log.note("slipway: the %s plugin was being checked".formatted(name));
+                }
                 Plugin plugin = plugins.load(name, PackageStore.Progress.NONE);
                 return report(Conformance.check(plugin, target, check -> {}));
             } finally {

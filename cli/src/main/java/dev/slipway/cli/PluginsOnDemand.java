@@ -44,8 +44,20 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
         }
         if (log == null && !output.verbose()) {
             log = PluginLog.capture();
+            begin(platform, "starting");
         }
         return PluginLocator.locate(plugins, platform, PackageStore.Progress.NONE);
+    }
+
+    /**
+     * Notes what a plugin is about to do among what it prints, which is all that remains where it ends the process; the launcher
+     * reads it there.
+     */
+    synchronized void begin(Platform platform, String what) {
+        if (log != null) {
+            log.note("slipway: the %s plugin was %s"
+                    .formatted(PluginLocator.name(platform).text(), what));
+        }
     }
 
     /** The first file of a package, fetched if it is not in the store. */

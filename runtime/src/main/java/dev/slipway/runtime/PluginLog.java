@@ -33,6 +33,7 @@ public final class PluginLog implements AutoCloseable {
     private static final MemorySegment MKSTEMP = Native.libc("mkstemp");
     private static final MemorySegment CLOSE = Native.libc("close");
     private static final MemorySegment WRITE = Native.libc("write");
+    private static final MemorySegment GETPID = Native.libc("getpid");
 
     private final Path file;
     private final boolean temporary;
@@ -45,11 +46,15 @@ public final class PluginLog implements AutoCloseable {
         this.saved = saved;
     }
 
-    /** Captures to a temporary file, which is deleted when this is closed or the JVM ends in good order. */
+    /**
+     * Captures to a temporary file, {@code slipway-plugins-PID-} and six characters, which is deleted when this is closed or the
+     * JVM ends in good order: where a plugin ends the process, what it last printed is there.
+     */
     public static PluginLog capture() {
         try (Arena arena = Arena.ofConfined()) {
             // C's own, which fills the six places in; Java's begins by loading its source of random numbers.
-            MemorySegment name = arena.allocateFrom(System.getProperty("java.io.tmpdir") + "/slipway-plugins-XXXXXX");
+            MemorySegment name = arena.allocateFrom("%s/slipway-plugins-%d-XXXXXX"
+                    .formatted(System.getProperty("java.io.tmpdir"), (int) Native.call(GETPID, 0)));
             int log = (int) Native.call(MKSTEMP, name.address());
             Path file = Path.of(name.getString(0));
             file.toFile().deleteOnExit();
@@ -91,6 +96,16 @@ public final class PluginLog implements AutoCloseable {
     /** The file. */
     public Path file() {
         return file;
+    }
+
+    /** Writes a line among what plugins print, for who reads it after a plugin has ended the process. */
+    public void note(String line) {
+        byte[] bytes = (line + '\n').getBytes(StandardCharsets.UTF_8);
+        try {
+            Descriptor.write(STDERR, bytes, 0, bytes.length);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** All that was written so far. */
@@ -146,6 +161,10 @@ public final class PluginLog implements AutoCloseable {
 
         @Override
         public void write(byte[] bytes, int offset, int length) throws IOException {
+            write(descriptor, bytes, offset, length);
+        }
+
+        static void write(int descriptor, byte[] bytes, int offset, int length) throws IOException {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment copy = arena.allocate(Math.max(1, length));
                 MemorySegment.copy(bytes, offset, copy, ValueLayout.JAVA_BYTE, 0, length);

@@ -121,6 +121,18 @@ class PluginsTest {
     }
 
     @Test
+    void aNoteStandsAmongWhatPluginsPrintInAFileThatNamesTheProcess() {
+        try (PluginLog log = PluginLog.capture()) {
+            log.note("about to compile");
+
+            assertThat(log.text()).contains("about to compile\n");
+            assertThat(log.file().getFileName())
+                    .asString()
+                    .startsWith("slipway-plugins-" + ProcessHandle.current().pid() + "-");
+        }
+    }
+
+    @Test
     void aLogThatCannotBeHadLeavesNoDescriptorOpen() throws Exception {
         assertThat(TestJvm.run(LastDescriptorProcess.class, Map.of(), folder.toString()))
                 .containsExactly("cannot redirect standard error to " + folder.resolve("log"), "still one descriptor");
