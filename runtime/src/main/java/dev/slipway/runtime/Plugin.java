@@ -109,12 +109,15 @@ public final class Plugin {
             throw new PluginException.NotAPlugin("'" + path + "' is not a file, so it is no PJRT plugin");
         }
         SymbolLookup symbols;
-        refuseCutOff(path);
+        refuseNoLibrary(path);
         try {
             symbols = nameless(path) ? NamelessLibrary.load(path) : SymbolLookup.libraryLookup(path, Arena.global());
         } catch (IllegalArgumentException e) {
             throw new PluginException.NotAPlugin(
-                    "'" + path + "' does not load as a shared library: " + loaderMessage(path, e), e);
+                    "'" + path
+                            + "' does not load as a shared library: it needs a library that is not there, or is of another"
+                            + " machine (" + e.getMessage() + ")",
+                    e);
         }
         MemorySegment entry = symbols.find("GetPjrtApi")
                 .orElseThrow(() -> new PluginException.NotAPlugin(
@@ -139,14 +142,21 @@ public final class Plugin {
         return path.endsWith(PluginName.TPU.library()) && !Boolean.getBoolean(NAMES_PROPERTY);
     }
 
-    /** The loader maps what the headers say; in a file that ends before, touching it would end the process. */
-    private static void refuseCutOff(Path path) {
+    /**
+     * Refuses what is no ELF file, of which the loader's message does not say so, and one that is cut off: the loader maps what
+     * the headers say, and touching what is not there would end the process.
+     */
+    private static void refuseNoLibrary(Path path) {
         try (FileChannel file = FileChannel.open(path)) {
             ByteBuffer header = read(file, 0, 64);
-            if (header.limit() < 64 || header.getInt(0) != 0x464c457f) {
-                return; // no ELF file: the loader refuses it
+            if (header.limit() < 4 || header.getInt(0) != 0x464c457f) {
+                throw new PluginException.NotAPlugin(
+                        "'" + path + "' does not load as a shared library: it is not an ELF file");
             }
             long size = file.size();
+            if (header.limit() < 64) {
+                throw cutOff(path, size, 64);
+            }
             long place = header.getLong(32);
             int step = Short.toUnsignedInt(header.getShort(54));
             if (place < 0 || step < 40) {
@@ -156,14 +166,20 @@ public final class Plugin {
             for (int at = 0; at + 40 <= segments.limit(); at += step) {
                 long end = segments.getLong(at + 8) + segments.getLong(at + 32);
                 if (end > size) {
-                    throw new PluginException.NotAPlugin("'" + path + "' is cut off: it has " + size + " bytes, and its"
-                            + " headers place content up to byte " + end + "; get it again (in the cache folder, delete"
-                            + " the package's folder and run `slipway plugins install`)");
+                    throw cutOff(path, size, end);
                 }
             }
         } catch (IOException unreadable) {
             throw new UncheckedIOException(unreadable);
         }
+    }
+
+    private static PluginException cutOff(Path path, long size, long end) {
+        return new PluginException.NotAPlugin(
+                "'" + path + "' is cut off: it has " + size + " bytes, and its headers place"
+                        + " content up to byte " + end
+                        + "; get it again (in the cache folder, delete the package's folder and run"
+                        + " `slipway plugins install`)");
     }
 
     private static ByteBuffer read(FileChannel file, long at, int bytes) throws IOException {
@@ -172,18 +188,6 @@ public final class Plugin {
             // some reads give less than was asked for
         }
         return read.flip();
-    }
-
-    /** The JDK's message does not say what the loader said, so ask whether the file is an ELF at all. */
-    private static String loaderMessage(Path path, IllegalArgumentException e) {
-        try (var in = Files.newInputStream(path)) {
-            byte[] magic = in.readNBytes(4);
-            return magic.length == 4 && magic[0] == 0x7f && magic[1] == 'E'
-                    ? "it needs a library that is not there, or is of another machine (" + e.getMessage() + ")"
-                    : "it is not an ELF file";
-        } catch (IOException unreadable) {
-            throw new UncheckedIOException(unreadable);
-        }
     }
 
     /** The library's real path. */

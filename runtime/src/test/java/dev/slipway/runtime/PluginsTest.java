@@ -101,6 +101,24 @@ class PluginsTest {
         assertThatThrownBy(() -> Plugin.load(half))
                 .isInstanceOf(PluginException.NotAPlugin.class)
                 .hasMessageContaining("is cut off: it has " + whole.length / 2 + " bytes");
+        Path head = Files.write(folder.resolve("head.so"), java.util.Arrays.copyOf(whole, 10));
+        assertThatThrownBy(() -> Plugin.load(head))
+                .isInstanceOf(PluginException.NotAPlugin.class)
+                .hasMessageContaining("is cut off: it has 10 bytes");
+    }
+
+    @Test
+    void aLibraryOfAnotherMachineIsToldFromWhatIsNoLibrary() throws IOException {
+        byte[] other = Files.readAllBytes(
+                Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/libzip.so"));
+        other[18] = 8; // e_machine: MIPS
+        Path library = Files.write(folder.resolve("other.so"), other);
+
+        assertThatThrownBy(() -> Plugin.load(library))
+                .isInstanceOf(PluginException.NotAPlugin.class)
+                .hasMessageContaining(
+                        "does not load as a shared library: it needs a library that is not there, or is of"
+                                + " another machine");
     }
 
     @Test
