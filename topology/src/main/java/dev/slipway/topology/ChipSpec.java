@@ -42,7 +42,7 @@ public record ChipSpec(
         List<String> sources,
         Accelerator accelerator) {
 
-    /** @throws InvalidTopologyException if the chip has no name, holds no device or has a negative figure */
+    /** @throws InvalidTopologyException if the chip has no name, holds no device or has a figure below 0 or without end */
     public ChipSpec {
         sources = List.copyOf(sources);
         if (name.isBlank()) {
@@ -52,15 +52,20 @@ public record ChipSpec(
             throw new InvalidTopologyException(
                     "Chip " + name + " has devices_per_chip " + devicesPerChip + ": at least 1 was expected");
         }
-        if (hbmBytes < 0
-                || hbmBytesPerSecond < 0
-                || bf16FlopsPerSecond < 0
-                || int8OpsPerSecond < 0
-                || fp8FlopsPerSecond < 0
-                || links < 0
-                || linkBytesPerSecond < 0
-                || dcnBytesPerSecondPerHost < 0) {
-            throw new InvalidTopologyException("Chip " + name + " has a negative figure: 0 stands for not known");
+        figure(name, "hbm_bytes", hbmBytes);
+        figure(name, "hbm_bytes_per_second", hbmBytesPerSecond);
+        figure(name, "bf16_flops_per_second", bf16FlopsPerSecond);
+        figure(name, "int8_ops_per_second", int8OpsPerSecond);
+        figure(name, "fp8_flops_per_second", fp8FlopsPerSecond);
+        figure(name, "links", links);
+        figure(name, "link_bytes_per_second", linkBytesPerSecond);
+        figure(name, "dcn_bytes_per_second_per_host", dcnBytesPerSecondPerHost);
+    }
+
+    static void figure(String chip, String figure, Number value) {
+        if (!(value.doubleValue() >= 0 && value.doubleValue() < Double.POSITIVE_INFINITY)) {
+            throw new InvalidTopologyException("Chip %s has %s %s: a number from 0 on was expected, 0 for not known"
+                    .formatted(chip, figure, value));
         }
     }
 

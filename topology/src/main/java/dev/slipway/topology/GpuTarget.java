@@ -47,6 +47,25 @@ public record GpuTarget(
 
     private static final String DNN_VERSION = "9.10.0";
 
+    /** @throws InvalidTopologyException if a figure is below 0 or without end, on which compilers may abort */
+    public GpuTarget {
+        ChipSpec.figure(model, "cores", cores);
+        ChipSpec.figure(model, "fpus_per_core", fpusPerCore);
+        ChipSpec.figure(model, "clock_ghz", clockGhz);
+        ChipSpec.figure(model, "hbm_bytes", memoryBytes);
+        ChipSpec.figure(model, "hbm_bytes_per_second", memoryBytesPerSecond);
+        ChipSpec.figure(model, "l2_bytes", l2Bytes);
+        ChipSpec.figure(model, "shared_bytes_per_core", sharedBytesPerCore);
+        ChipSpec.figure(model, "shared_bytes_per_block", sharedBytesPerBlock);
+        ChipSpec.figure(model, "shared_bytes_per_block_optin", sharedBytesPerBlockOptIn);
+        ChipSpec.figure(model, "threads_per_core", threadsPerCore);
+        ChipSpec.figure(model, "threads_per_warp", threadsPerWarp);
+        ChipSpec.figure(model, "registers_per_core", registersPerCore);
+        ChipSpec.figure(model, "matrix_clock_ghz", matrixClockGhz);
+        ChipSpec.figure(model, "matrix_half_ops_per_clock", matrixHalfOpsPerClock);
+        ChipSpec.figure(model, "active_links", activeLinks);
+    }
+
     /** Whether this is one of AMD's. */
     public boolean isRocm() {
         return capability.startsWith("gfx");

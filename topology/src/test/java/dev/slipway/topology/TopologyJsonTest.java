@@ -46,6 +46,33 @@ class TopologyJsonTest {
     }
 
     @ParameterizedTest
+    @CsvSource({
+        "hbm_bytes, -8, -8",
+        "hbm_bytes_per_second, 1e400, Infinity",
+        "bf16_flops_per_second, -1, -1.0",
+        "link_bytes_per_second, -1e400, -Infinity",
+        "cores, -64, -64",
+        "fpus_per_core, -1, -1",
+        "clock_ghz, 1e400, Infinity",
+        "l2_bytes, -5, -5"
+    })
+    void aFigureThatCannotBeIsNamed(String figure, String value, String shown) {
+        String json = """
+                {"name": "lab", "slice": [4, 1, 1], "host": [4, 1, 1], "chip": {
+                  "name": "x1", "device_kind": "x1", "cores": 64, "hbm_bytes": 1, "hbm_bytes_per_second": 1,
+                  "bf16_flops_per_second": 1, "link_bytes_per_second": 1,
+                  "gpu": {"capability": "9.0", "fpus_per_core": 128, "clock_ghz": 1, "l2_bytes": 1024,
+                          "shared_bytes_per_core": 233472, "shared_bytes_per_block_optin": 232448,
+                          "devices_per_host": 4}}}
+                """.replaceFirst("\"%s\": \\d+".formatted(figure), "\"%s\": %s".formatted(figure, value));
+
+        assertThatThrownBy(() -> Topologies.fromJson(json))
+                .isInstanceOf(InvalidTopologyException.class)
+                .hasMessage(
+                        "Chip x1 has %s %s: a number from 0 on was expected, 0 for not known".formatted(figure, shown));
+    }
+
+    @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
