@@ -28,15 +28,24 @@ final class JavaSource extends SimpleJavaFileObject {
 
     /** Asserts that it compiles against what the tests see. */
     void compileTo(Path classes) {
+        compile(classes, "-cp", List.of(this));
+    }
+
+    /** Asserts that it compiles in a module, by a module path of what the tests see. */
+    void compileInModule(String declaration, Path classes) {
+        compile(classes, "--module-path", List.of(this, new JavaSource("module-info", declaration)));
+    }
+
+    private static void compile(Path classes, String path, List<JavaSource> sources) {
         DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
         List<String> options = List.of(
                 "-proc:none",
-                "-cp",
+                path,
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
                 "-d",
                 classes.toString());
         boolean compiled = ToolProvider.getSystemJavaCompiler()
-                .getTask(null, null, found, options, null, List.of(this))
+                .getTask(null, null, found, options, null, sources)
                 .call();
         assertThat(compiled).as(found.getDiagnostics().toString()).isTrue();
     }

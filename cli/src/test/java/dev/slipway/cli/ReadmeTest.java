@@ -16,6 +16,7 @@ class ReadmeTest {
     private static final Path README = Path.of("../README.md");
 
     private static final Pattern JAVA = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
+    private static final Pattern REQUIRES = Pattern.compile("`(requires [^`]*)`");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)\\)");
     private static final Pattern ARTIFACT =
             Pattern.compile("<artifactId>slipway-([a-z]+)</artifactId><version>([^<]+)</version>");
@@ -29,6 +30,17 @@ class ReadmeTest {
         Matcher block = JAVA.matcher(Files.readString(README));
         assertThat(block.find()).isTrue();
         new JavaSource("Embed", block.group(1)).compileTo(classes);
+    }
+
+    @Test
+    void itsJavaCompilesInAModuleThatRequiresWhatItSays() throws Exception {
+        String readme = Files.readString(README);
+        Matcher block = JAVA.matcher(readme);
+        Matcher requires = REQUIRES.matcher(readme);
+        assertThat(block.find() && requires.find()).isTrue();
+
+        new JavaSource("embed/Embed", "package embed;" + block.group(1))
+                .compileInModule("module embed {" + requires.group(1) + "}", classes);
     }
 
     @Test
