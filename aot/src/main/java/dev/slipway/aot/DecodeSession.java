@@ -13,6 +13,7 @@ import dev.slipway.runtime.Client;
 import dev.slipway.runtime.Device;
 import dev.slipway.runtime.LoadedExecutable;
 import dev.slipway.runtime.Program;
+import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topology;
 import java.util.ArrayList;
@@ -123,11 +124,12 @@ public final class DecodeSession implements AutoCloseable {
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @return the results by path, see {@link dev.slipway.lowering.DecodePrograms}
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
+     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses
      */
     public Map<String, HostArray> sampleDecode(
             int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         Map<String, HostArray> inputs = prompt(prompts, width, key);
-        controls.forEach((control, array) -> inputs.put(control.path(), array));
+        controls.forEach((control, array) -> inputs.put(control.path(), checked(control, array)));
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
         try (LoadedProgram program = compile(runner.lower(mesh, form, AotCompiler.SAMPLE_DECODE, batch))) {
             return program.run(inputs);
@@ -142,6 +144,7 @@ public final class DecodeSession implements AutoCloseable {
      * @param controls the controls that the options name; their first dimension is the rows
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
+     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses
      */
     public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
@@ -150,7 +153,7 @@ public final class DecodeSession implements AutoCloseable {
         for (Control control : runner.options().controls()) {
             HostArray given = controls.get(control);
             if (given != null) {
-                kept.put(control.path(), given);
+                kept.put(control.path(), checked(control, given));
             }
         }
         Map<String, List<Buffer>> carried = new HashMap<>();
@@ -194,6 +197,15 @@ public final class DecodeSession implements AutoCloseable {
         inputs.put(ProgramPaths.KEY, HostArray.of(key, key.length));
         inputs.put(ProgramPaths.PREFIX, prefix(prompts, width));
         return inputs;
+    }
+
+    private static HostArray checked(Control control, HostArray array) {
+        if (control.element().equals(ElementType.F32) && array.type().element().equals(ElementType.F32)) {
+            for (float value : array.floats()) {
+                control.check(value);
+            }
+        }
+        return array;
     }
 
     private HostArray prefix(int[][] prompts, int width) {

@@ -6,6 +6,7 @@ import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
+import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
@@ -133,22 +134,19 @@ final class GenerateCommand implements Callable<Integer> {
 
     /** Reads {@code --temperature}. */
     static final class Temperature implements ITypeConverter<Float> {
-        /** Dividing logits by less may give infinities, of which none is the greatest. */
-        private static final float LEAST = 1e-30f;
-
         @Override
         public Float convert(String text) {
             try {
                 BigDecimal exact = new BigDecimal(text); // a float would make 0 of the very small
                 float value = exact.floatValue();
-                if (exact.signum() == 0 || (value >= LEAST && value <= Float.MAX_VALUE)) {
+                if (exact.signum() == 0 || (value >= Control.LEAST_TEMPERATURE && value <= Float.MAX_VALUE)) {
                     return value;
                 }
             } catch (NumberFormatException e) {
                 // said below
             }
             throw new TypeConversionException("'%s' is not 0 (greedy) or a number from %s to %s (float32's greatest)"
-                    .formatted(text, LEAST, Float.MAX_VALUE));
+                    .formatted(text, Control.LEAST_TEMPERATURE, Float.MAX_VALUE));
         }
     }
 

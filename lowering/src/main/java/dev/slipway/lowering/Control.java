@@ -56,6 +56,9 @@ public enum Control {
     /** Rows end when they have generated so many tokens, {@code i32[batch]}. */
     MAX_LENGTH(Kind.WHOLE, 1);
 
+    /** Logits divided by less may become infinite, of which none is the greatest. */
+    public static final float LEAST_TEMPERATURE = 1e-30f;
+
     private enum Kind {
         FLOAT,
         WHOLE,
@@ -73,6 +76,28 @@ public enum Control {
     /** The path of the input, e.g. {@code input_batch/top_k}. */
     public String path() {
         return ProgramPaths.INPUT_BATCH + name().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * Refuses a number that makes a row's distribution none: at which logits become infinite or no number, or no token is
+     * kept.
+     *
+     * @param value one of the input's, where its element type is {@code f32}
+     * @throws LoweringException with the control, the value and what is expected
+     */
+    public void check(float value) {
+        String expected = switch (this) {
+            case TEMPERATURE -> value <= 0 || value >= LEAST_TEMPERATURE ? "" : "0 (greedy) or at least 1e-30";
+            case MIN_P -> value <= 1 ? "" : "1 or less";
+            case REPETITION_PENALTY -> value > 0 && value <= Float.MAX_VALUE ? "" : "a positive number";
+            case PRESENCE_PENALTY, FREQUENCY_PENALTY -> Float.isFinite(value) ? "" : "a finite number";
+            case LOGIT_BIAS -> value <= Float.MAX_VALUE ? "" : "a number, or negative infinity";
+            default -> Float.isNaN(value) ? "a number" : "";
+        };
+        if (!expected.isEmpty()) {
+            throw new LoweringException(
+                    "%s of %s; %s is expected".formatted(name().toLowerCase(Locale.ROOT), value, expected));
+        }
     }
 
     /** Element type of the input. */

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.slipway.aot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.slipway.lowering.Control;
+import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.LoweringException;
+import dev.slipway.lowering.RandomSource;
+import dev.slipway.topology.Topologies;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DecodeSessionTest {
+    private static final DecoderConfig TINY =
+            DecoderConfig.llama(256, 64, 2, 4, 2, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+    private static final int[][] PROMPTS = {{17, 201, 33}, {5}};
+    private static final int[] KEY = RandomSource.RBG.key(0);
+
+    private static DecodeSession open() {
+        InferenceRunner runner =
+                InferenceRunner.of(TINY, DecodeOptions.greedy(16).withControls(Control.TEMPERATURE));
+        return DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), RandomWeights.F32);
+    }
+
+    private static Map<Control, HostArray> temperatures(float first, float second) {
+        return Map.of(Control.TEMPERATURE, HostArray.of(new float[] {first, second}, 2));
+    }
+
+    @Test
+    void aTemperatureThatLeavesNoDistributionIsRefusedAndTheSessionGoesOn() {
+        try (DecodeSession session = open()) {
+            assertThatExceptionOfType(LoweringException.class)
+                    .isThrownBy(() -> session.stream(PROMPTS, 8, temperatures(1, Float.NaN), KEY))
+                    .withMessageStartingWith("temperature of NaN");
+            assertThatExceptionOfType(LoweringException.class)
+                    .isThrownBy(() -> session.sampleDecode(PROMPTS, 8, temperatures(1e-38f, 1), KEY))
+                    .withMessageStartingWith("temperature of 1.0E-38");
+
+            try (DecodeSession.TokenStream stream = session.stream(PROMPTS, 8, temperatures(0, 1), KEY)) {
+                assertThat(stream.tokens()).hasSize(2);
+            }
+        }
+    }
+
+    @Test
+    void theLeastTemperatureThatIsTakenIsAsGoodAsGreedy() {
+        try (DecodeSession session = open()) {
+            int[] greedy = session.sampleDecode(PROMPTS, 8, temperatures(0, 0), KEY)
+                    .get("sequences")
+                    .ints();
+            float least = Control.LEAST_TEMPERATURE;
+
+            assertThat(session.sampleDecode(PROMPTS, 8, temperatures(least, least), KEY)
+                            .get("sequences")
+                            .ints())
+                    .isEqualTo(greedy);
+        }
+    }
+}
