@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Cosine and sine of the angles that rotary positions turn queries and keys by, in float32. Source: Su et al., RoFormer,
+ * Cosine and sine of the angles that rotary positions turn queries and keys by. Source: Su et al., RoFormer,
  * section 3.4.2.
  */
 sealed interface Angles {
@@ -21,15 +21,17 @@ sealed interface Angles {
      * @param positions {@code i32[batch, length]}
      * @param frequencies in radians per position, {@code f32[n]}
      * @param magnitude factor on cosine and sine
-     * @param pairs makes angles from cosine and sine, {@code f32[batch, length, n]}: {@link Halves} or {@link Neighbours}
+     * @param element what cosine and sine are rounded to, and heads turn in
+     * @param pairs makes angles from cosine and sine, {@code [batch, length, n]}: {@link Halves} or {@link Neighbours}
      */
-    static Angles of(Ops o, Value positions, Value frequencies, double magnitude, Pairs pairs) {
+    static Angles of(Ops o, Value positions, Value frequencies, double magnitude, ElementType element, Pairs pairs) {
         Value p = o.convert(positions, ElementType.F32);
         long[] shape = {o.size(p, 0), o.size(p, 1), o.size(frequencies, 0)};
         Value angles = o.multiply(o.broadcast(p, shape, 0, 1), o.broadcast(frequencies, shape, 2));
         Value cosine = o.b().cosine(angles);
         Value sine = o.b().sine(angles);
-        return pairs.of(o.multiply(cosine, magnitude), o.multiply(sine, magnitude));
+        return pairs.of(
+                o.convert(o.multiply(cosine, magnitude), element), o.convert(o.multiply(sine, magnitude), element));
     }
 
     /** Which elements of a head turn together. */
@@ -49,16 +51,16 @@ sealed interface Angles {
         public Value turn(Ops o, Value x) {
             long[] shape = o.shape(x);
             long half = o.size(cosine, 2);
-            Value x32 = o.convert(x, ElementType.F32);
-            Value a = o.sliceAxis(x32, 3, 0, half);
-            Value b = o.sliceAxis(x32, 3, half, 2 * half);
+            Value turned = o.convert(x, cosine.tensorType().element());
+            Value a = o.sliceAxis(turned, 3, 0, half);
+            Value b = o.sliceAxis(turned, 3, half, 2 * half);
             Value cos = o.broadcast(cosine, o.shape(a), 0, 1, 3);
             Value sin = o.broadcast(sine, o.shape(a), 0, 1, 3);
             List<Value> parts = new ArrayList<>();
             parts.add(o.b().subtract(o.b().multiply(a, cos), o.b().multiply(b, sin)));
             parts.add(o.b().add(o.b().multiply(b, cos), o.b().multiply(a, sin)));
             if (2 * half < shape[3]) {
-                parts.add(o.sliceAxis(x32, 3, 2 * half, shape[3]));
+                parts.add(o.sliceAxis(turned, 3, 2 * half, shape[3]));
             }
             return o.convert(o.b().concatenate(parts, 3), x.tensorType().element());
         }
@@ -76,6 +78,7 @@ sealed interface Angles {
         @Override
         public Value turn(Ops o, Value x) {
             ElementType element = x.tensorType().element();
+            ElementType turned = cosine.tensorType().element();
             long size = o.size(x, 3);
             Value row = o.iota(ElementType.I32, 0, size, size);
             Value column = o.iota(ElementType.I32, 1, size, size);
@@ -83,9 +86,9 @@ sealed interface Angles {
             Value pairs = o.compare(o.b().xor(row, one), column, ComparisonDirection.EQ);
             Value even = o.compare(o.b().and(column, one), o.int32(0, size, size), ComparisonDirection.EQ);
             Value sign = o.b().select(even, o.constant(element, -1, size, size), o.constant(element, 1, size, size));
-            Value neighbours = o.dot(x, o.b().select(pairs, sign, o.splat(0, sign)), 3, 0, ElementType.F32);
+            Value neighbours = o.dot(x, o.b().select(pairs, sign, o.splat(0, sign)), 3, 0, turned);
             long[] shape = o.shape(x);
-            Value kept = o.b().multiply(o.convert(x, ElementType.F32), o.broadcast(cosine, shape, 0, 1, 3));
+            Value kept = o.b().multiply(o.convert(x, turned), o.broadcast(cosine, shape, 0, 1, 3));
             Value moved = o.b().multiply(neighbours, o.broadcast(sine, shape, 0, 1, 3));
             return o.convert(o.b().add(kept, moved), element);
         }

@@ -47,6 +47,7 @@ final class ColumnSums {
      */
     static boolean suit(Form form, long positions) {
         return form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST
+                && form.compute().equals(ElementType.F32)
                 && form.cache().equals(ElementType.F32)
                 && positions == 1;
     }

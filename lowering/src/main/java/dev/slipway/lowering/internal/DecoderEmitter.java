@@ -31,15 +31,25 @@ final class DecoderEmitter {
     /** Added to scores that must not be seen; small enough to vanish in the softmax, large enough not to overflow. */
     private static final double HIDDEN_SCORE = -1e30;
 
+    /** What activations narrower than float32 are between two operations. */
+    enum Roundings {
+        /** Norms, rotary angles, scores and logits are float32 whatever the activations are. */
+        FEW,
+        /** As narrow as the activations but for means, softmax and what follows the logits: AXLearn's. */
+        AT_EACH_OPERATION
+    }
+
     private final DecoderConfig config;
     private final Form form;
+    private final ElementType between;
     private final ImmutableMap<String, Weight> outside;
     private final ImmutableMap<String, Weight> layer;
     private final Exchange exchange;
 
-    DecoderEmitter(DecoderConfig config, Form form, Exchange exchange) {
+    DecoderEmitter(DecoderConfig config, Form form, Roundings roundings, Exchange exchange) {
         this.config = config;
         this.form = form;
+        this.between = roundings == Roundings.FEW ? ElementType.F32 : form.compute();
         this.exchange = exchange;
         this.outside = Parameters.outside(config);
         this.layer = Parameters.ofLayer(config);
@@ -114,6 +124,11 @@ final class DecoderEmitter {
      */
     record LayerView(@Nullable Angles angles, Value visible) {}
 
+    /** What norms, angles, scores and logits are made in. */
+    ElementType between() {
+        return between;
+    }
+
     /** Token ids {@code i32[batch, length]} and their positions to activations {@code [batch, length, width]}. */
     Value embed(Ops o, Weights weights, Value ids, Value positions) {
         Value x = lookUp(o, weights, "embedding/weight", ids);
@@ -147,6 +162,7 @@ final class DecoderEmitter {
         } else {
             logits = o.dot(normal, weights.get(matrix.name()), 1, 1, ElementType.F32);
         }
+        logits = rounded(o, logits);
         return config.logitCap() == 0 ? logits : o.cap(logits, config.logitCap());
     }
 
@@ -257,10 +273,10 @@ final class DecoderEmitter {
     /** Queries and keys {@code [batch, kv_heads, columns, head_dim]} to {@code f32[batch, kv_heads, group, length, columns]}. */
     private Value scores(Ops o, Value q, Value keys) {
         if (form.matrices() == Form.Matrices.OUTPUT_MAJOR || o.size(q, 3) > 1) {
-            return o.batchDot(q, keys, 4, 3, ElementType.F32);
+            return rounded(o, o.batchDot(q, keys, 4, 3, ElementType.F32));
         }
         // XLA:CPU copies a right side whose contracted dimension is the last: rather the queries than all keys.
-        return o.transpose(o.batchDot(keys, q, 3, 4, ElementType.F32), 0, 1, 3, 4, 2);
+        return o.transpose(rounded(o, o.batchDot(keys, q, 3, 4, ElementType.F32)), 0, 1, 3, 4, 2);
     }
 
     /**
@@ -375,9 +391,9 @@ final class DecoderEmitter {
                 hidden, weights.get("experts/down/weight"), new long[] {2, 3}, new long[] {0, 2}, form.compute());
     }
 
-    private static Value activate(Ops o, Activation activation, Value x) {
+    private Value activate(Ops o, Activation activation, Value x) {
         return switch (activation) {
-            case SILU -> o.b().multiply(x, o.b().logistic(x));
+            case SILU -> o.b().multiply(x, logistic(o, x));
             case GELU -> o.multiply(o.b().multiply(x, o.add(o.erf(o.multiply(x, Math.sqrt(0.5))), 1)), 0.5);
             case GELU_TANH -> {
                 Value cube = o.b().multiply(o.b().multiply(x, x), x);
@@ -388,28 +404,50 @@ final class DecoderEmitter {
         };
     }
 
+    /**
+     * A product that is float32 as one that is not would be. That one libtpu cuts otherwise over the mesh: a head at twice the
+     * arithmetic.
+     */
+    private Value rounded(Ops o, Value product) {
+        return o.convert(o.convert(product, between), ElementType.F32);
+    }
+
+    /** JAX writes this one out, so that each of its operations rounds; as one it is rounded once. */
+    private Value logistic(Ops o, Value x) {
+        return between.equals(ElementType.F32)
+                ? o.b().logistic(x)
+                : o.b().divide(o.splat(1, x), o.add(o.b().exponential(o.b().negate(x)), 1));
+    }
+
     private Value norm(Ops o, Weights weights, String name, Value x) {
         @Nullable Value bias = config.norm().kind() == Norm.Kind.LAYER ? weights.get(name + "/bias") : null;
         return normalise(o, weights.get(name + "/scale"), bias, x);
     }
 
-    /** Normalises over the last axis, in float32 whatever the activations are. */
+    /** Normalises over the last axis; the mean is float32 whatever the activations are. */
     private Value normalise(Ops o, Value scale, @Nullable Value bias, Value x) {
         int last = o.rank(x) - 1;
         long[] shape = o.shape(x);
         long[] outer = Ops.range(last);
-        Value y = o.convert(x, ElementType.F32);
+        Value y = o.convert(x, between);
         if (config.norm().kind() == Norm.Kind.LAYER) {
-            y = o.b().subtract(y, o.broadcast(o.multiply(o.sum(y, last), 1.0 / shape[last]), shape, outer));
+            y = o.b().subtract(y, o.broadcast(mean(o, y), shape, outer));
         }
-        Value meanSquare = o.multiply(o.sum(o.b().multiply(y, y), last), 1.0 / shape[last]);
-        Value factor = o.b().rsqrt(o.add(meanSquare, config.norm().epsilon()));
+        Value factor =
+                o.b().rsqrt(o.add(mean(o, o.b().multiply(y, y)), config.norm().epsilon()));
         y = o.b().multiply(y, o.broadcast(factor, shape, outer));
-        Value gain = o.convert(scale, ElementType.F32);
+        Value gain = o.convert(scale, between);
         y = o.b().multiply(y, o.broadcast(config.norm().unitOffset() ? o.add(gain, 1) : gain, shape, last));
         if (bias != null) {
-            y = o.b().add(y, o.broadcast(o.convert(bias, ElementType.F32), shape, last));
+            y = o.b().add(y, o.broadcast(o.convert(bias, between), shape, last));
         }
         return o.convert(y, form.compute());
+    }
+
+    /** The mean over the last axis. */
+    private Value mean(Ops o, Value x) {
+        int last = o.rank(x) - 1;
+        Value mean = o.multiply(o.sum(o.convert(x, ElementType.F32), last), 1.0 / o.size(x, last));
+        return o.convert(mean, between);
     }
 }

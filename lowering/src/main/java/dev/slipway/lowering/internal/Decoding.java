@@ -39,7 +39,6 @@ final class Decoding {
 
     /**
      * @param shardCache pins a new cache tensor's sharding
-     * @param exchange how rows meet the matrices
      * @param columnsPerPass of the prompts; asked for only where they may be read in passes
      */
     Decoding(
@@ -48,13 +47,13 @@ final class Decoding {
             DecodeOptions options,
             ModelWeights weights,
             UnaryOperator<Value> shardCache,
-            Exchange exchange,
+            DecoderEmitter emitter,
             LongSupplier columnsPerPass) {
         this.config = config;
         this.form = form;
         this.options = options;
         this.weights = weights;
-        this.emitter = new DecoderEmitter(config, form, exchange);
+        this.emitter = emitter;
         this.layers = new LayerStack(config, form, emitter, weights);
         this.shardCache = shardCache;
         this.columnsPerPass = columnsPerPass;

@@ -234,7 +234,7 @@ final class LayerStack {
 
     private Angles angles(Ops o, Positions positions, Value frequencies, double magnitude) {
         Angles.Pairs pairs = weights.interleaved() ? Angles.Neighbours::new : Angles.Halves::new;
-        return Angles.of(o, positions.queries(), frequencies, magnitude, pairs);
+        return Angles.of(o, positions.queries(), frequencies, magnitude, emitter.between(), pairs);
     }
 
     private double[] frequencies(double[] ofPairs) {

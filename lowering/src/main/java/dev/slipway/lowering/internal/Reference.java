@@ -46,12 +46,16 @@ public final class Reference {
 
     /**
      * AXLearn's parameters are layers in one array, whatever form is asked for; and its scores are compared to the last bit, so
-     * that attention is what it is there, products of matrices.
+     * that attention is what it is there, products of matrices, and prompts attend to keys and values that no cache has
+     * rounded.
      */
     private static Form form(Form form, ParameterLayout layout) {
         Form exact = form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST
                 ? form.withCacheOrder(Form.CacheOrder.HEAD_LAST)
                 : form;
+        if (!form.cache().equals(form.compute())) {
+            exact = exact.withTokensPerPass(0);
+        }
         return switch (layout) {
             case AXLEARN -> exact.withLayers(Form.Layers.SCANNED).withMatrices(Form.Matrices.OUTPUT_MAJOR);
             case SLIPWAY -> exact;
@@ -77,13 +81,17 @@ public final class Reference {
         program.result(ProgramPaths.NEW_KEY, prng.keyType(), PartitionSpec.replicated());
     }
 
+    private DecoderEmitter emitter(Exchange exchange) {
+        return new DecoderEmitter(config, form, DecoderEmitter.Roundings.AT_EACH_OPERATION, exchange);
+    }
+
     /** The steps of decoding, with pads read as tokens, as AXLearn does. */
     Decoding decoding(Ops o, ModelWeights weights, int padId) {
         // AXLearn's embedding counts a negative pad from its end
         int read = Math.floorMod(padId, config.vocabulary());
         DecodeOptions options =
                 DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(read));
-        LayerStack layers = new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), weights);
+        LayerStack layers = new LayerStack(config, form, emitter(Exchange.NONE), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(0, batch, options.maxLength()));
         Exchange exchange = program.exchange(rows);
@@ -93,7 +101,7 @@ public final class Reference {
                 options,
                 weights,
                 tensor -> Modules.constrain(o, tensor, cache),
-                exchange,
+                emitter(exchange),
                 () -> program.columnsPerPass(exchange, batch, width));
     }
 

@@ -162,7 +162,11 @@ public final class Signature {
     /** The shapes of the cache; it runs no layers. */
     LayerStack layers() {
         Values none = Values.of(Map.of());
-        return new LayerStack(config, form, new DecoderEmitter(config, form, Exchange.NONE), none);
+        return new LayerStack(config, form, emitter(Exchange.NONE), none);
+    }
+
+    private DecoderEmitter emitter(Exchange exchange) {
+        return new DecoderEmitter(config, form, DecoderEmitter.Roundings.FEW, exchange);
     }
 
     Decoding decoding(Ops o, ModelWeights weights, long count) {
@@ -175,7 +179,7 @@ public final class Signature {
                 options,
                 weights,
                 tensor -> Modules.constrain(o, tensor, spec),
-                exchange,
+                emitter(exchange),
                 () -> options.prefillChunk() > 0
                         ? options.prefillChunk()
                         : program.columnsPerPass(exchange, count, width));
