@@ -71,6 +71,9 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
         return specialTokens().stops();
     }
 
+    /** What the model computes in: float32 unless it is AXLearn's and says otherwise. */
+    Dtype computeDtype();
+
     /** What the model keeps keys and values in at rest: float32 unless it is AXLearn's and says otherwise. */
     Dtype cacheDtype();
 

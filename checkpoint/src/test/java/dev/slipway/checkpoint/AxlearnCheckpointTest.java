@@ -243,13 +243,36 @@ class AxlearnCheckpointTest {
         }
     }
 
+    @Test
+    void activationsOfBfloat16AreSaidToBe() {
+        model.put("compute_dtype", "bfloat16");
+        writer(5).write(folder.resolve("params.safetensors"));
+
+        try (Checkpoint checkpoint = open()) {
+            assertThat(checkpoint.computeDtype()).isEqualTo(Dtype.BF16);
+            assertThat(checkpoint.cacheDtype()).isEqualTo(Dtype.F32);
+        }
+    }
+
+    /** Norms are made in the type of what they are given, as fuji's are. */
+    @Test
+    void normsThatAreWiderThanActivationsAreRefused() {
+        model.put("compute_dtype", "bfloat16");
+        model.put("norm_forward_dtype", "float32");
+        writer(5).write(folder.resolve("params.safetensors"));
+
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(this::open)
+                .withMessageContaining("norm_forward_dtype is \"float32\"");
+    }
+
     @ParameterizedTest
     @CsvSource({
         "norm_placement, post-norm",
         "norm_forward_dtype, bfloat16",
         "attention_mask, bidirectional",
         "stack, PipelinedTransformerLayer",
-        "compute_dtype, bfloat16",
+        "compute_dtype, float16",
         "kv_cache_dtype, int8",
         "rope_scaling, llama3",
         "attention_logit_cap, 50"

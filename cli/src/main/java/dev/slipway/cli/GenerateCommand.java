@@ -241,14 +241,22 @@ final class GenerateCommand implements Callable<Integer> {
 
     /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */
     private @Nullable Form form(Model opened, Topology machine) {
-        boolean narrowCache = opened.weights().cacheDtype() == Dtype.BF16;
-        if (layers == null && matrices == null && !narrowCache) {
+        ElementType compute = element(opened.weights().computeDtype());
+        ElementType cache = element(opened.weights().cacheDtype());
+        if (layers == null && matrices == null && compute.equals(ElementType.F32) && cache.equals(ElementType.F32)) {
             return null;
         }
-        Form form = InferenceRunner.formFor(machine.chip());
-        form = narrowCache ? form.withCache(ElementType.BF16) : form;
+        Form form =
+                InferenceRunner.formFor(machine.chip()).withElements(compute).withCache(cache);
         form = layers == null ? form : form.withLayers(layers);
         return matrices == null ? form : form.withMatrices(matrices);
+    }
+
+    private static ElementType element(Dtype dtype) {
+        return switch (dtype) {
+            case F32 -> ElementType.F32;
+            case BF16 -> ElementType.BF16;
+        };
     }
 
     private void show(String text) {

@@ -42,7 +42,7 @@ final class AxlearnLoader {
             .put("norm_forward_dtype", List.of("None", "float32"))
             .put("attention_mask", List.of("causal"))
             .put("stack", List.of("RepeatedTransformerLayer", "StackedTransformerLayer"))
-            .put("compute_dtype", List.of("float32"))
+            .put("compute_dtype", List.of("float32", "bfloat16"))
             .put("kv_cache_dtype", List.of("float32", "bfloat16"))
             .buildOrThrow();
 
@@ -74,7 +74,8 @@ final class AxlearnLoader {
                 config,
                 parts,
                 specials(json, config.vocabulary()),
-                json.string("kv_cache_dtype").filter("bfloat16"::equals).isPresent() ? Dtype.BF16 : Dtype.F32,
+                dtype(json, "compute_dtype"),
+                dtype(json, "kv_cache_dtype"),
                 Optional::empty,
                 Optional::empty);
     }
@@ -88,6 +89,13 @@ final class AxlearnLoader {
                 }
             }
         });
+        // As fuji's norms are: in the type of what they are given
+        if (dtype(json, "compute_dtype") != Dtype.F32
+                && json.string("norm_forward_dtype")
+                        .filter(name -> name.startsWith("float32"))
+                        .isPresent()) {
+            throw unsupported(json, "norm_forward_dtype");
+        }
         for (String absent : List.of(
                 "rope_scaling",
                 "attention_logit_cap",
@@ -125,9 +133,13 @@ final class AxlearnLoader {
                 .orElse(llama);
     }
 
+    private static Dtype dtype(Json json, String key) {
+        return json.string(key).filter(name -> name.startsWith("bfloat16")).isPresent() ? Dtype.BF16 : Dtype.F32;
+    }
+
     private static UnsupportedModelException unsupported(Json json, String key) {
         return new UnsupportedModelException(
-                "%s: %s is %s, which is not supported; models like fuji are (RMS norm, SwiGLU, interleaved rotary positions, no biases or caps, float32)"
+                "%s: %s is %s, which is not supported; models like fuji are (RMS norm, SwiGLU, interleaved rotary positions, no biases or caps, norms in the type of activations, float32 or bfloat16)"
                         .formatted(json.file(), key, json.node().get(key)));
     }
 

@@ -90,6 +90,7 @@ final class GgufLoader {
                 parts,
                 specials,
                 Dtype.F32,
+                Dtype.F32,
                 () -> tokens.map(list -> tokenizer(list, specials)),
                 () -> template.map(
                         text -> ChatTemplate.of(text, text(tokens, specials.bos()), text(tokens, specials.eos()))));

@@ -72,6 +72,7 @@ final class HuggingFaceLoader {
                 parts,
                 specials(folder, json),
                 Dtype.F32,
+                Dtype.F32,
                 () -> tokenizer(folder),
                 () -> template(folder));
     }

@@ -26,6 +26,7 @@ import java.util.function.Supplier;
  *
  * @param arena holds the mapped files
  * @param weights of each weight the parts that make it up, in order; empty for a configuration alone
+ * @param computeDtype what activations are
  * @param cacheDtype what keys and values are kept in at rest
  * @param lateTokenizer makes the tokenizer on first use: reading a vocabulary takes longer than all the rest, and an odd
  *     one does not stand in the way of other uses
@@ -37,6 +38,7 @@ public record OpenCheckpoint(
         DecoderConfig config,
         ImmutableMap<String, ImmutableList<View>> weights,
         SpecialTokens specialTokens,
+        Dtype computeDtype,
         Dtype cacheDtype,
         Supplier<Optional<Tokenizer>> lateTokenizer,
         Supplier<Optional<ChatTemplate>> lateTemplate)
