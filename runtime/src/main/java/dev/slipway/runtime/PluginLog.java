@@ -53,8 +53,8 @@ public final class PluginLog implements AutoCloseable {
     public static PluginLog capture() {
         try (Arena arena = Arena.ofConfined()) {
             // C's own, which fills the six places in; Java's begins by loading its source of random numbers.
-            MemorySegment name = arena.allocateFrom("%s/slipway-plugins-%d-XXXXXX"
-                    .formatted(System.getProperty("java.io.tmpdir"), (int) Native.call(GETPID, 0)));
+            MemorySegment name = arena.allocateFrom(System.getProperty("java.io.tmpdir") + "/slipway-plugins-"
+                    + (int) Native.call(GETPID, 0) + "-XXXXXX");
             int log = (int) Native.call(MKSTEMP, name.address());
             Path file = Path.of(name.getString(0));
             file.toFile().deleteOnExit();
