@@ -205,7 +205,7 @@ final class CompileCommand implements Callable<Integer> {
                     plugins.locate(job.machine().platform());
                     plugins.begin(
                             job.machine().platform(),
-                            "compiling %s for %s".formatted(job.method(), Machines.title(job.machine())));
+                            "compiling " + job.method() + " for " + Machines.title(job.machine()));
                     outcomes.add(compile(compiler, opened.name(), job, machines.size() > 1));
                 }
                 Comparison compared = new Comparison(outcomes);

@@ -55,8 +55,7 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
      */
     synchronized void begin(Platform platform, String what) {
         if (log != null) {
-            log.note("slipway: the %s plugin was %s"
-                    .formatted(PluginLocator.name(platform).text(), what));
+            log.note("slipway: the " + PluginLocator.name(platform).text() + " plugin was " + what);
         }
     }
 

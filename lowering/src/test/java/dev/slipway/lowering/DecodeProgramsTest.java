@@ -133,7 +133,7 @@ class DecodeProgramsTest {
 
         assertThat(partition(program, "params/layers/gate/weight")).isEqualTo(PartitionSpec.of(null, gate, null));
         assertThat(partition(program, "params/embedding/weight")).isEqualTo(PartitionSpec.of(embedding, null));
-        assertThat(program.notes().stream().anyMatch(note -> note.startsWith("weights of 3,540,096 numbers are whole")))
+        assertThat(program.notes().stream().anyMatch(note -> note.startsWith("weights of 3540096 numbers are whole")))
                 .isEqualTo(gate == null);
     }
 

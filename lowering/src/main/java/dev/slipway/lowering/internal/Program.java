@@ -214,8 +214,8 @@ public final class Program {
         }
         for (String axis : wished) {
             if (rules.batch().contains(axis) && axes.getOrDefault(axis, 1) > 1) {
-                notes.add("weights of %,d numbers are whole along %s: reading them takes less time than exchanging rows"
-                        .formatted(together, axis));
+                notes.add("weights of " + together + " numbers are whole along " + axis
+                        + ": reading them takes less time than exchanging rows");
             }
         }
         return wished.stream().filter(axis -> !rules.batch().contains(axis)).toList();
