@@ -28,6 +28,8 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
      * Matrices of which nothing else divides are cut over {@code fsdp} along the residual stream; norms' scales are whole. The
      * cache is cut by its rows as the batch and by its heads as keys and values, and by heads first where these axes cut the
      * heads of all attention's matrices alike.
+     *
+     * <p>A {@link Form} may leave small layers whole along the axes of the batch.
      */
     public static ShardingRules standard() {
         ImmutableList<String> outputs = ImmutableList.of("model", "fsdp");
