@@ -200,7 +200,7 @@ final class PluginsCommand implements Callable<Integer> {
             PluginLog log = output.verbose() ? null : PluginLog.capture();
             try {
                 if (log != null) {
-                    log.note("slipway: the %s plugin was being checked".formatted(name));
+                    PluginsOnDemand.note(log, name, "being checked");
                 }
                 Plugin plugin = plugins.load(name, PackageStore.Progress.NONE);
                 return report(Conformance.check(plugin, target, check -> {}));

@@ -49,14 +49,19 @@ final class PluginsOnDemand implements PluginLocator, AutoCloseable {
         return PluginLocator.locate(plugins, platform, PackageStore.Progress.NONE);
     }
 
+    /** Notes what the plugin of a platform is about to do. */
+    synchronized void begin(Platform platform, String what) {
+        if (log != null) {
+            note(log, PluginLocator.name(platform).text(), what);
+        }
+    }
+
     /**
      * Notes what a plugin is about to do among what it prints, which is all that remains where it ends the process; the launcher
      * reads it there.
      */
-    synchronized void begin(Platform platform, String what) {
-        if (log != null) {
-            log.note("slipway: the " + PluginLocator.name(platform).text() + " plugin was " + what);
-        }
+    static void note(PluginLog log, String plugin, String what) {
+        log.note("slipway: the " + plugin + " plugin was " + what);
     }
 
     /** The first file of a package, fetched if it is not in the store. */

@@ -33,7 +33,6 @@ public final class PluginLog implements AutoCloseable {
     private static final MemorySegment MKSTEMP = Native.libc("mkstemp");
     private static final MemorySegment CLOSE = Native.libc("close");
     private static final MemorySegment WRITE = Native.libc("write");
-    private static final MemorySegment GETPID = Native.libc("getpid");
 
     private final Path file;
     private final boolean temporary;
@@ -53,8 +52,8 @@ public final class PluginLog implements AutoCloseable {
     public static PluginLog capture() {
         try (Arena arena = Arena.ofConfined()) {
             // C's own, which fills the six places in; Java's begins by loading its source of random numbers.
-            MemorySegment name = arena.allocateFrom(System.getProperty("java.io.tmpdir") + "/slipway-plugins-"
-                    + (int) Native.call(GETPID, 0) + "-XXXXXX");
+            MemorySegment name = arena.allocateFrom(
+                    System.getProperty("java.io.tmpdir") + "/slipway-plugins-" + Native.pid() + "-XXXXXX");
             int log = (int) Native.call(MKSTEMP, name.address());
             Path file = Path.of(name.getString(0));
             file.toFile().deleteOnExit();

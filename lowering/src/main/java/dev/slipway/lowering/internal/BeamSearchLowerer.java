@@ -154,8 +154,10 @@ public final class BeamSearchLowerer {
             Turn begin = begin(o, decoding, read);
             Turn end = begin.with(o.loop(
                     begin.values(),
-                    (c, it) -> goesOn(
-                            c, column(c, read, begin.with(it)), begin.with(it).chosen()),
+                    (c, it) -> {
+                        Turn now = begin.with(it);
+                        return goesOn(c, column(c, read, now), now.chosen());
+                    },
                     (c, it) -> next(c, decoding, read, lengths, begin.with(it)).values()));
             Chosen chosen = end.chosen();
             return List.of(

@@ -105,7 +105,8 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
         return axes;
     }
 
-    private static List<String> without(List<String> axes, List<String> taken) {
+    /** Mesh axes that are not among those taken. */
+    static List<String> without(List<String> axes, List<String> taken) {
         return axes.stream().filter(axis -> !taken.contains(axis)).toList();
     }
 

@@ -218,7 +218,7 @@ public final class Program {
                         + ": reading them takes less time than exchanging rows");
             }
         }
-        return wished.stream().filter(axis -> !rules.batch().contains(axis)).toList();
+        return Exchange.without(wished, rules.batch());
     }
 
     /** The first spelling of a sharding that divides; what does not is noted. */

@@ -119,7 +119,7 @@ public final class ServingLowerer {
 
     private List<Value> givenCache(Values inputs) {
         List<Value> cache = new ArrayList<>();
-        for (int i = 0; i < signature.layers().cacheTensors(); i++) {
+        for (int i = 0; i < signature.layers.cacheTensors(); i++) {
             cache.add(inputs.get(ProgramPaths.CACHE + i));
         }
         return cache;
@@ -151,7 +151,7 @@ public final class ServingLowerer {
         signature
                 .stateTypes(1)
                 .forEach((name, type) -> bare.argument(ProgramPaths.ROW + ProgramPaths.STATE + name, type));
-        LayerStack layers = signature.layers();
+        LayerStack layers = signature.layers;
         for (int i = 0; i < layers.cacheTensors(); i++) {
             bare.argument(ProgramPaths.ROW + ProgramPaths.CACHE + i, signature.cacheType(i, 1));
         }

@@ -40,6 +40,9 @@ public final class Signature {
     /** How rows lie on the mesh. */
     final PartitionSpec rows;
 
+    /** The shapes of the cache; it runs no layers. */
+    final LayerStack layers;
+
     private final Prng prng;
     private final PartitionSpec prefixSpec;
 
@@ -78,6 +81,7 @@ public final class Signature {
         PartitionSpec given = prefix.partition();
         this.prefixSpec = given != null ? given : program.batchSpec("batch", 0, batch, width);
         this.rows = new PartitionSpec(List.of(prefixSpec.axes(0)));
+        this.layers = new LayerStack(config, form, emitter(Exchange.NONE), Values.of(Map.of()));
     }
 
     // Arguments and results
@@ -126,25 +130,24 @@ public final class Signature {
     }
 
     TensorType cacheType(int tensor, long count) {
-        return TensorType.of(form.cache(), layers().cacheShape(tensor, count, options.maxLength()));
+        return TensorType.of(form.cache(), layers.cacheShape(tensor, count, options.maxLength()));
     }
 
     PartitionSpec cacheSpec(int tensor, long count) {
-        LayerStack layers = layers();
         return program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(tensor, count, options.maxLength()));
     }
 
     /** State and cache, given up to the program. */
     void stateArguments() {
         stateTypes(batch).forEach((name, type) -> program.donated(ProgramPaths.STATE + name, type, rows));
-        for (int i = 0; i < layers().cacheTensors(); i++) {
+        for (int i = 0; i < layers.cacheTensors(); i++) {
             program.donated(ProgramPaths.CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
     }
 
     void stateResults() {
         stateTypes(batch).forEach((name, type) -> program.result(ProgramPaths.STATE + name, type, rows));
-        for (int i = 0; i < layers().cacheTensors(); i++) {
+        for (int i = 0; i < layers.cacheTensors(); i++) {
             program.result(ProgramPaths.CACHE + i, cacheType(i, batch), cacheSpec(i, batch));
         }
     }
@@ -158,12 +161,6 @@ public final class Signature {
     }
 
     // What programs are put together from
-
-    /** The shapes of the cache; it runs no layers. */
-    LayerStack layers() {
-        Values none = Values.of(Map.of());
-        return new LayerStack(config, form, emitter(Exchange.NONE), none);
-    }
 
     private DecoderEmitter emitter(Exchange exchange) {
         return new DecoderEmitter(config, form, DecoderEmitter.Roundings.FEW, exchange);

@@ -23,8 +23,8 @@ public final class NamelessLibrary {
      * @throws IllegalArgumentException if it does not load
      */
     public static SymbolLookup load(Path library) {
-        Path passing = library.resolveSibling("." + library.getFileName() + "."
-                + ProcessHandle.current().pid() + "." + Long.toHexString(System.nanoTime()));
+        Path passing = library.resolveSibling(
+                "." + library.getFileName() + "." + Native.pid() + "." + Long.toHexString(System.nanoTime()));
         try {
             Files.createLink(passing, library);
         } catch (IOException | UnsupportedOperationException notOurs) {

@@ -39,8 +39,14 @@ public final class Native {
     public static final MemorySegment FREE = libc("free");
 
     private static final MemorySegment MALLOC = libc("malloc");
+    private static final MemorySegment GETPID = libc("getpid");
 
     private Native() {}
+
+    /** The id of this process; Java's {@code ProcessHandle} takes some 10 ms where it is first met. */
+    public static int pid() {
+        return (int) call(GETPID, 0);
+    }
 
     /** Calls {@code PJRT_Error* function(args)} and returns the error's address, 0 for none. */
     public static long call(MemorySegment function, long args) {
