@@ -18,8 +18,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 final class Output {
     @Spec(Spec.Target.MIXEE)
-    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
-    private CommandSpec command;
+    private @Nullable CommandSpec command;
 
     @Option(names = "--json", description = "Print one JSON document on stdout.")
     private boolean json;
@@ -59,12 +58,18 @@ final class Output {
         return verbose;
     }
 
+    /** Where the command's report goes: stdout where no command has it. */
     PrintWriter out() {
-        return command.commandLine().getOut();
+        return command == null
+                ? new PrintWriter(System.out, true, System.out.charset())
+                : command.commandLine().getOut();
     }
 
+    /** Where the command's progress goes: stderr where no command has it. */
     PrintWriter err() {
-        return command.commandLine().getErr();
+        return command == null
+                ? new PrintWriter(System.err, true, System.err.charset())
+                : command.commandLine().getErr();
     }
 
     /** Colours and width of the terminal that the report goes to. */

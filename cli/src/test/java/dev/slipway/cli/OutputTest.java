@@ -3,6 +3,9 @@ package dev.slipway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -23,5 +26,19 @@ class OutputTest {
     @Test
     void nothingIsMadeReadyWhereNoDocumentIsPrinted() {
         assertThat(of().expect(Document.class)).isNull();
+    }
+
+    @Test
+    void wordsGoToTheProcessStreamsWhereNoCommandHasThem() {
+        PrintStream before = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+        try {
+            Progress.begin(new Output(), "fetching").close();
+        } finally {
+            System.setErr(before);
+        }
+
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("  fetching  ");
     }
 }
