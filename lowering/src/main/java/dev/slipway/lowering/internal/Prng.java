@@ -7,7 +7,6 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -30,72 +29,67 @@ record Prng(RandomSource source) {
 
     /** {@code split(key, count)}: new keys, each shaped as the key. */
     List<Value> split(Ops o, Value key, int count) {
-        // New key i is threefry of each half of the key with the counter (0, i).
-        Value words = hash(o, key, o.iota(ElementType.UI32, 1, source.keyWords() / 2, count));
+        Value keys = hash(o, key, o.iota(ElementType.UI32, 0, count));
         return IntStream.range(0, count)
-                .mapToObj(i -> o.b().reshape(o.sliceAxis(words, 1, i, i + 1), source.keyWords()))
+                .mapToObj(i -> o.b().reshape(o.sliceAxis(keys, 0, i, i + 1), source.keyWords()))
                 .toList();
     }
 
     /** {@code fold_in(key, data)}. */
     Value foldIn(Ops o, Value key, long data) {
-        Value counter = o.b().constant(TensorType.of(ElementType.UI32, source.keyWords() / 2, 1), data);
-        return o.b().reshape(hash(o, key, counter), source.keyWords());
-    }
-
-    /** Threefry of each half of a key with counters {@code ui32[halves, n]}: words {@code [halves, n, 2]}. */
-    private Value hash(Ops o, Value key, Value counters) {
-        long[] shape = o.shape(counters);
-        Value halves = o.b().reshape(key, shape[0], 2);
-        Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 0, 1), shape[0]), shape, 0);
-        Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(halves, 1, 1, 2), shape[0]), shape, 0);
-        Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, shape), counters);
-        return o.b().concatenate(
-                        2,
-                        o.b().reshape(words[0], shape[0], shape[1], 1),
-                        o.b().reshape(words[1], shape[0], shape[1], 1));
+        return o.b().reshape(hash(o, key, o.b().constant(TensorType.of(ElementType.UI32, 1), data)), source.keyWords());
     }
 
     /**
-     * Threefry-2x32 with 20 rounds on words of any shape, both words of the result. A loop of five groups of four rounds:
-     * written out, the key's splits would be most of the operations of a sampling program.
+     * Threefry of each half of a key with the counters (0, c): for each {@code c} of {@code ui32[n]} a new key, {@code [n,
+     * words of a key]}. Each place works out both words of its block and keeps its own, so that XLA makes one fusion of it
+     * all.
      */
-    private static Value[] threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
-        long[] shape = o.shape(x0);
-        Value k2 = o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, shape));
-        Value zero = o.scalar(ElementType.UI32, 0);
-        List<Value> start = new ArrayList<>(List.of(zero, o.b().add(x0, k0), o.b().add(x1, k1), k1, k2, k0));
-        for (int[] rotations : ROTATIONS) {
-            for (int rotation : rotations) {
-                start.add(o.scalar(ElementType.UI32, rotation));
-            }
-        }
-        List<Value> end = o.loop(
-                start,
-                (c, it) -> c.compare(it.get(0), c.scalar(ElementType.UI32, 5), ComparisonDirection.LT),
-                (c, it) -> {
-                    Value group = c.add(it.get(0), 1);
-                    Value y0 = it.get(1);
-                    Value y1 = it.get(2);
-                    for (Value rotation : it.subList(6, 10)) {
-                        y0 = c.b().add(y0, y1);
-                        y1 = c.b().xor(y0, rotateLeft(c, y1, rotation));
-                    }
-                    y0 = c.b().add(y0, it.get(3));
-                    y1 = c.b().add(c.b().add(y1, it.get(4)), c.broadcast(group, shape));
-                    List<Value> carried = new ArrayList<>(List.of(group, y0, y1, it.get(4), it.get(5), it.get(3)));
-                    carried.addAll(it.subList(10, 14));
-                    carried.addAll(it.subList(6, 10));
-                    return carried;
-                });
-        return new Value[] {end.get(1), end.get(2)};
+    private Value hash(Ops o, Value key, Value counters) {
+        long[] shape = {o.shape(counters)[0], source.keyWords() / 2, 2};
+        Value zeros = o.zeros(ElementType.UI32, shape);
+        Words words = threefry(
+                o,
+                o.broadcast(everyOther(o, key, 0), shape, 1),
+                o.broadcast(everyOther(o, key, 1), shape, 1),
+                zeros,
+                o.broadcast(counters, shape, 0));
+        Value first = o.compare(o.iota(ElementType.UI32, 2, shape), zeros, ComparisonDirection.EQ);
+        return o.b().reshape(o.b().select(first, words.first(), words.second()), shape[0], source.keyWords());
     }
 
-    private static Value rotateLeft(Ops o, Value x, Value bits) {
+    private static Value everyOther(Ops o, Value key, long first) {
+        return o.b().slice(key, new long[] {first}, o.shape(key), new long[] {2});
+    }
+
+    /** The two words of a threefry block, of one shape. */
+    private record Words(Value first, Value second) {}
+
+    /**
+     * Threefry-2x32 with 20 rounds on words of any shape. Written out: a loop's constants would be carried in scalars of their
+     * own, each of which libtpu copies through memory (docs/performance.md).
+     */
+    private static Words threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
+        Value k2 = o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, o.shape(x0)));
+        Value[] keys = {k0, k1, k2};
+        Value y0 = o.b().add(x0, k0);
+        Value y1 = o.b().add(x1, k1);
+        for (int group = 1; group <= 5; group++) {
+            for (int rotation : ROTATIONS[(group - 1) % 2]) {
+                y0 = o.b().add(y0, y1);
+                y1 = o.b().xor(y0, rotateLeft(o, y1, rotation));
+            }
+            y0 = o.b().add(y0, keys[group % 3]);
+            y1 = o.add(o.b().add(y1, keys[(group + 1) % 3]), group);
+        }
+        return new Words(y0, y1);
+    }
+
+    private static Value rotateLeft(Ops o, Value x, int bits) {
         long[] shape = o.shape(x);
-        Value left = o.broadcast(bits, shape);
-        Value right = o.b().subtract(o.constant(ElementType.UI32, 32, shape), left);
-        return o.b().or(o.b().shiftLeft(x, left), o.b().shiftRightLogical(x, right));
+        return o.b().or(
+                        o.b().shiftLeft(x, o.constant(ElementType.UI32, bits, shape)),
+                        o.b().shiftRightLogical(x, o.constant(ElementType.UI32, 32 - bits, shape)));
     }
 
     /** Random bits of an unsigned element type, e.g. {@code ui32}. */
@@ -114,13 +108,13 @@ record Prng(RandomSource source) {
         long count = Arrays.stream(shape).reduce(1, (a, b) -> a * b);
         Value k0 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 0, 1)), new long[] {count});
         Value k1 = o.broadcast(o.b().reshape(o.sliceAxis(key, 0, 1, 2)), new long[] {count});
-        Value[] words = threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));
+        Words words = threefry(o, k0, k1, o.zeros(ElementType.UI32, count), o.iota(ElementType.UI32, 0, count));
         Value flat;
         if (element.equals(ElementType.UI64)) {
-            Value high = o.convert(words[0], element);
-            flat = o.b().or(o.b().shiftLeft(high, o.constant(element, 32, count)), o.convert(words[1], element));
+            Value high = o.convert(words.first(), element);
+            flat = o.b().or(o.b().shiftLeft(high, o.constant(element, 32, count)), o.convert(words.second(), element));
         } else {
-            flat = o.convert(o.b().xor(words[0], words[1]), element);
+            flat = o.convert(o.b().xor(words.first(), words.second()), element);
         }
         return o.b().reshape(flat, shape);
     }
