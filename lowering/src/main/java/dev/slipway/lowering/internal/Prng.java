@@ -8,7 +8,10 @@ import dev.slipway.stablehlo.RngAlgorithm;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -70,26 +73,24 @@ record Prng(RandomSource source) {
      * own, each of which libtpu copies through memory (docs/performance.md).
      */
     private static Words threefry(Ops o, Value k0, Value k1, Value x0, Value x1) {
-        Value k2 = o.b().xor(o.b().xor(k0, k1), o.constant(ElementType.UI32, PARITY, o.shape(x0)));
+        Map<Integer, Value> constants = new HashMap<>();
+        IntFunction<Value> constant =
+                n -> constants.computeIfAbsent(n, value -> o.constant(ElementType.UI32, value, o.shape(x0)));
+        Value k2 = o.b().xor(o.b().xor(k0, k1), constant.apply(PARITY));
         Value[] keys = {k0, k1, k2};
         Value y0 = o.b().add(x0, k0);
         Value y1 = o.b().add(x1, k1);
         for (int group = 1; group <= 5; group++) {
             for (int rotation : ROTATIONS[(group - 1) % 2]) {
                 y0 = o.b().add(y0, y1);
-                y1 = o.b().xor(y0, rotateLeft(o, y1, rotation));
+                Value left = o.b().shiftLeft(y1, constant.apply(rotation));
+                Value right = o.b().shiftRightLogical(y1, constant.apply(32 - rotation));
+                y1 = o.b().xor(y0, o.b().or(left, right));
             }
             y0 = o.b().add(y0, keys[group % 3]);
-            y1 = o.add(o.b().add(y1, keys[(group + 1) % 3]), group);
+            y1 = o.b().add(o.b().add(y1, keys[(group + 1) % 3]), constant.apply(group));
         }
         return new Words(y0, y1);
-    }
-
-    private static Value rotateLeft(Ops o, Value x, int bits) {
-        long[] shape = o.shape(x);
-        return o.b().or(
-                        o.b().shiftLeft(x, o.constant(ElementType.UI32, bits, shape)),
-                        o.b().shiftRightLogical(x, o.constant(ElementType.UI32, 32 - bits, shape)));
     }
 
     /** Random bits of an unsigned element type, e.g. {@code ui32}. */
