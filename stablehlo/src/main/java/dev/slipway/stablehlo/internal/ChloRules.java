@@ -23,7 +23,9 @@ final class ChloRules {
         Type rhs = draft.type(1);
         Violation.check(
                 Types.compatibleElements(lhs, rhs),
-                "operands must have compatible element types, got " + lhs + " and " + rhs);
+                "operands must have compatible element types, got %s and %s",
+                lhs,
+                rhs);
         ElementType element = (ElementType) Types.element(lhs);
         if (draft.definition().id() == OpTable.CHLO_BROADCAST_COMPARE) {
             element = ElementType.I1;
@@ -45,8 +47,10 @@ final class ChloRules {
             }
             Violation.check(
                     fits,
-                    "broadcast_dimensions must have an entry from 0 to " + (larger - 1) + " for each of the smaller"
-                            + " operand's " + smaller + " dimensions, got " + dimensions);
+                    "broadcast_dimensions must have an entry from 0 to %s for each of the smaller operand's %s dimensions, got %s",
+                    (larger - 1),
+                    smaller,
+                    dimensions);
         }
         return List.of(TensorType.of(element, broadcast(left, right, dimensions)));
     }
@@ -87,8 +91,9 @@ final class ChloRules {
     static List<Type> broadcastSelect(Draft draft) {
         Violation.check(
                 Types.compatibleElements(draft.type(1), draft.type(2)),
-                "on_true and on_false must have compatible element types, got " + draft.type(1) + " and "
-                        + draft.type(2));
+                "on_true and on_false must have compatible element types, got %s and %s",
+                draft.type(1),
+                draft.type(2));
         ElementType element = (ElementType) Types.element(draft.type(1));
         if (!(draft.type(0) instanceof TensorType pred)
                 || !(draft.type(1) instanceof TensorType onTrue)
@@ -108,7 +113,9 @@ final class ChloRules {
         if (draft.results() != null) {
             Violation.check(
                     valueType.equals(Types.element(draft.results().getFirst())),
-                    "the value's type " + valueType + " must be the result's element type, got " + draft.results());
+                    "the value's type %s must be the result's element type, got %s",
+                    valueType,
+                    draft.results());
         }
         return List.of(
                 draft.type(0) instanceof TensorType tensor
@@ -126,29 +133,38 @@ final class ChloRules {
         List<Type> returned = RegionRules.returned(draft.regions().getFirst());
         Violation.check(
                 returned.size() >= carries,
-                "the body must return " + carries + " carries at least, but returns " + returned.size());
+                "the body must return %s carries at least, but returns %s",
+                carries,
+                returned.size());
         Violation.check(inputs > 0 || returned.size() > carries, "needs at least one input or output");
         List<Type> arguments = RegionRules.arguments(draft.regions().getFirst());
         Violation.check(
                 arguments.size() == draft.operands().size(),
-                "the body must take " + draft.operands().size() + " arguments, but takes " + arguments.size());
+                "the body must take %s arguments, but takes %s",
+                draft.operands().size(),
+                arguments.size());
         long size = draft.has("scan_dim_size") ? draft.integer("scan_dim_size") : DYNAMIC;
         for (int i = 0; i < draft.operands().size(); i++) {
             TensorType operand = draft.tensor(i);
             TensorType argument = operand;
             if (i < inputs) {
-                Violation.check(
-                        dimension < operand.rank(), "dimension " + dimension + " is no dimension of " + operand);
+                Violation.check(dimension < operand.rank(), "dimension %s is no dimension of %s", dimension, operand);
                 Violation.check(
                         Types.compatibleSizes(size, operand.dim(dimension)),
-                        draft.name(i) + " must have the size " + Types.show(size) + " along dimension " + dimension
-                                + ", got " + operand);
+                        "%s must have the size %s along dimension %s, got %s",
+                        draft.name(i),
+                        Types.show(size),
+                        dimension,
+                        operand);
                 size = size == DYNAMIC ? operand.dim(dimension) : size;
                 argument = TensorType.of(operand.element(), withoutDimension(operand, dimension));
             }
             Violation.check(
                     Types.compatible(argument, arguments.get(i)),
-                    "argument " + i + " of the body must be " + argument + ", got " + arguments.get(i));
+                    "argument %s of the body must be %s, got %s",
+                    i,
+                    argument,
+                    arguments.get(i));
         }
         List<Type> results = new ArrayList<>();
         for (int i = 0; i < returned.size(); i++) {
@@ -173,7 +189,7 @@ final class ChloRules {
 
     private static long[] withDimension(TensorType type, int dimension, long size) {
         Violation.check(
-                dimension <= type.rank(), "dimension " + dimension + " is too great for an output of type " + type);
+                dimension <= type.rank(), "dimension %s is too great for an output of type %s", dimension, type);
         long[] shape = Arrays.copyOf(type.shape().toArray(), type.rank() + 1);
         System.arraycopy(shape, dimension, shape, dimension + 1, type.rank() - dimension);
         shape[dimension] = size;

@@ -26,7 +26,7 @@ final class CollectiveRules {
         if (!(value instanceof DenseElements groups)) {
             return;
         }
-        Violation.check(groups.type().rank() == 2, "replica groups must have rank 2, got " + groups.type());
+        Violation.check(groups.type().rank() == 2, "replica groups must have rank 2, got %s", groups.type());
         Violation.check(!globalIds || groups.size() != 0, "replica groups cannot be empty with use_global_device_ids");
         Set<Long> seen = new HashSet<>();
         for (long id : groups.toLongs()) {
@@ -34,15 +34,17 @@ final class CollectiveRules {
                 Violation.check(!oneSize, "replica groups of one size cannot have the id -1");
                 continue;
             }
-            Violation.check(seen.add(id), "replica id " + id + " is in the groups more than once");
+            Violation.check(seen.add(id), "replica id %s is in the groups more than once", id);
         }
         for (long id = 0; id < seen.size(); id++) {
-            Violation.check(seen.contains(id), "replica id " + id + " is in no group");
+            Violation.check(seen.contains(id), "replica id %s is in no group", id);
         }
         if (oneSize && expectedSize >= 0) {
             Violation.check(
                     groups.type().dim(0) != 0 && groups.type().dim(1) == expectedSize,
-                    "replica groups must have the size " + expectedSize + ", got " + groups.type());
+                    "replica groups must have the size %s, got %s",
+                    expectedSize,
+                    groups.type());
         }
     }
 
@@ -50,14 +52,16 @@ final class CollectiveRules {
         if (groups.mesh() instanceof Attribute.SymbolRef mesh && draft.hasSymbols()) {
             Violation.check(
                     draft.symbols().apply(mesh.root()) != null,
-                    "replica_groups: the module has no mesh @" + mesh.root());
+                    "replica_groups: the module has no mesh @%s",
+                    mesh.root());
         }
         Violation.check(
                 groups.mesh() instanceof Attribute.SymbolRef || groups.mesh() instanceof MeshReplicaGroups.Mesh,
-                "replica_groups: expected a mesh or the name of one, got " + groups.mesh());
+                "replica_groups: expected a mesh or the name of one, got %s",
+                groups.mesh());
         for (Attribute axis : groups.axes().elements()) {
             Violation.check(
-                    axis instanceof MeshReplicaGroups.AxisRef, "replica_groups: expected an axis_ref, got " + axis);
+                    axis instanceof MeshReplicaGroups.AxisRef, "replica_groups: expected an axis_ref, got %s", axis);
         }
     }
 
@@ -68,7 +72,8 @@ final class CollectiveRules {
     private static void positiveChannel(Draft draft) {
         Violation.check(
                 !draft.has("use_global_device_ids") || channel(draft) > 0,
-                "the channel must be positive with use_global_device_ids, got " + channel(draft));
+                "the channel must be positive with use_global_device_ids, got %s",
+                channel(draft));
     }
 
     static @Nullable List<Type> allGather(Draft draft) {
@@ -84,25 +89,27 @@ final class CollectiveRules {
             if (!(results.get(i) instanceof TensorType result)) {
                 continue;
             }
-            Violation.check(
-                    dimension < operand.rank(), "all_gather_dim " + dimension + " is no dimension of " + operand);
-            Violation.check(operand.dim(dimension) != 0, "the size of all_gather_dim cannot be zero, got " + operand);
+            Violation.check(dimension < operand.rank(), "all_gather_dim %s is no dimension of %s", dimension, operand);
+            Violation.check(operand.dim(dimension) != 0, "the size of all_gather_dim cannot be zero, got %s", operand);
             Violation.check(
                     result.rank() == operand.rank(),
-                    "operand and result must have one rank, got " + operand + " and " + result);
+                    "operand and result must have one rank, got %s and %s",
+                    operand,
+                    result);
             for (int d = 0; d < operand.rank(); d++) {
                 Violation.check(
                         d == dimension || Types.compatibleSizes(operand.dim(d), result.dim(d)),
-                        "operand and result must agree in all dimensions but all_gather_dim, got " + operand + " and "
-                                + result);
+                        "operand and result must agree in all dimensions but all_gather_dim, got %s and %s",
+                        operand,
+                        result);
             }
             Violation.check(
                     operand.isDynamic(dimension)
                             || result.isDynamic(dimension)
                             || result.dim(dimension) % operand.dim(dimension) == 0,
-                    "the result's size " + Types.show(result.dim(dimension))
-                            + " of all_gather_dim must be a multiple of the operand's "
-                            + Types.show(operand.dim(dimension)));
+                    "the result's size %s of all_gather_dim must be a multiple of the operand's %s",
+                    Types.show(result.dim(dimension)),
+                    Types.show(operand.dim(dimension)));
         }
         return null;
     }
@@ -133,20 +140,22 @@ final class CollectiveRules {
         int count = draft.operands().size();
         String name = draft.definition().name();
         if (!draft.has("has_dynamic_root")) {
-            Violation.check(count > 0, name + " needs at least one operand");
+            Violation.check(count > 0, "%s needs at least one operand", name);
             return count;
         }
-        Violation.check(count >= 2, name + " with has_dynamic_root needs data and a root");
+        Violation.check(count >= 2, "%s with has_dynamic_root needs data and a root", name);
         Violation.check(
                 draft.type(count - 1) instanceof TensorType root
                         && root.rank() == 1
                         && root.element().equals(ElementType.I32),
-                "the last operand of " + name + " with has_dynamic_root must be a 1-dimensional tensor of i32, got "
-                        + draft.type(count - 1));
+                "the last operand of %s with has_dynamic_root must be a 1-dimensional tensor of i32, got %s",
+                name,
+                draft.type(count - 1));
         Violation.check(
                 draft.tensor(count - 1).dim(0) == count - 1,
-                "the root must have an element for each of the " + (count - 1) + " other operands, got "
-                        + draft.type(count - 1));
+                "the root must have an element for each of the %s other operands, got %s",
+                (count - 1),
+                draft.type(count - 1));
         return count - 1;
     }
 
@@ -158,11 +167,11 @@ final class CollectiveRules {
 
     static List<Type> collectiveBroadcast(Draft draft) {
         if (draft.attribute("replica_groups") instanceof DenseElements groups) {
-            Violation.check(groups.type().rank() == 2, "replica groups must have rank 2, got " + groups.type());
+            Violation.check(groups.type().rank() == 2, "replica groups must have rank 2, got %s", groups.type());
             Set<Long> seen = new HashSet<>();
             for (long id : groups.toLongs()) {
-                Violation.check(id >= 0, "replica ids cannot be negative, got " + id);
-                Violation.check(seen.add(id), "replica id " + id + " is in the groups more than once");
+                Violation.check(id >= 0, "replica ids cannot be negative, got %s", id);
+                Violation.check(seen.add(id), "replica id %s is in the groups more than once", id);
             }
         } else if (draft.attribute("replica_groups") instanceof MeshReplicaGroups mesh) {
             meshGroups(draft, mesh);
@@ -178,11 +187,13 @@ final class CollectiveRules {
         List<Type> results = new ArrayList<>();
         for (int i = 0; i < draft.operands().size(); i++) {
             TensorType operand = draft.tensor(i);
-            Violation.check(split < operand.rank(), "split_dimension " + split + " is no dimension of " + operand);
-            Violation.check(concat < operand.rank(), "concat_dimension " + concat + " is no dimension of " + operand);
+            Violation.check(split < operand.rank(), "split_dimension %s is no dimension of %s", split, operand);
+            Violation.check(concat < operand.rank(), "concat_dimension %s is no dimension of %s", concat, operand);
             Violation.check(
                     operand.isDynamic(split) || operand.dim(split) % count == 0,
-                    "the size of split_dimension must be a multiple of split_count " + count + ", got " + operand);
+                    "the size of split_dimension must be a multiple of split_count %s, got %s",
+                    count,
+                    operand);
             long[] shape = operand.shape().toArray();
             long[] bounds = new long[shape.length];
             for (int d = 0; d < shape.length; d++) {
@@ -206,10 +217,11 @@ final class CollectiveRules {
         TensorType result = draft.resultTensor();
         Violation.check(
                 operand.rank() == result.rank(),
-                "operand and result must have one rank, got " + operand + " and " + result);
+                "operand and result must have one rank, got %s and %s",
+                operand,
+                result);
         int dimension = Math.toIntExact(draft.integer("scatter_dimension"));
-        Violation.check(
-                dimension < operand.rank(), "scatter_dimension " + dimension + " is no dimension of " + operand);
+        Violation.check(dimension < operand.rank(), "scatter_dimension %s is no dimension of %s", dimension, operand);
         positiveChannel(draft);
         long from = operand.dim(dimension);
         long to = result.dim(dimension);
@@ -217,18 +229,23 @@ final class CollectiveRules {
             Violation.check(to != 0 && from != 0, "the size of scatter_dimension cannot be zero");
             Violation.check(
                     from % to == 0,
-                    "the operand's size " + from + " of scatter_dimension must be a multiple of the result's " + to);
+                    "the operand's size %s of scatter_dimension must be a multiple of the result's %s",
+                    from,
+                    to);
             for (int d = 0; d < operand.rank(); d++) {
                 Violation.check(
                         d == dimension || Types.compatibleSizes(operand.dim(d), result.dim(d)),
-                        "operand and result must agree in all dimensions but scatter_dimension, got " + operand
-                                + " and " + result);
+                        "operand and result must agree in all dimensions but scatter_dimension, got %s and %s",
+                        operand,
+                        result);
             }
             TensorType accumulator = (TensorType)
                     RegionRules.returned(draft.regions().getFirst()).getFirst();
             Violation.check(
                     result.element().equals(accumulator.element()),
-                    "the result's elements must be of type " + accumulator.element() + ", got " + result);
+                    "the result's elements must be of type %s, got %s",
+                    accumulator.element(),
+                    result);
         }
         return null;
     }
@@ -242,15 +259,18 @@ final class CollectiveRules {
     static void sourceTargetPairs(DenseElements pairs) {
         Violation.check(
                 pairs.type().rank() == 2 && pairs.type().dim(1) == 2,
-                "source_target_pairs must have the shape [N, 2], got " + pairs.type());
+                "source_target_pairs must have the shape [N, 2], got %s",
+                pairs.type());
         Set<Long> sources = new HashSet<>();
         Set<Long> targets = new HashSet<>();
         long[] ids = pairs.toLongs();
         for (int i = 0; i < ids.length; i++) {
-            Violation.check(ids[i] >= 0, "ids in source_target_pairs cannot be negative, got " + ids[i]);
+            Violation.check(ids[i] >= 0, "ids in source_target_pairs cannot be negative, got %s", ids[i]);
             Violation.check(
                     (i % 2 == 0 ? sources : targets).add(ids[i]),
-                    "id " + ids[i] + " is twice a " + (i % 2 == 0 ? "source" : "target") + " in source_target_pairs");
+                    "id %s is twice a %s in source_target_pairs",
+                    ids[i],
+                    i % 2 == 0 ? "source" : "target");
         }
     }
 
@@ -259,13 +279,14 @@ final class CollectiveRules {
         if (draft.attribute("layout") instanceof Attribute.Array layouts && draft.results() != null) {
             Violation.check(
                     layouts.elements().size() == draft.results().size() - 1,
-                    "layout must have an entry for each result but the token, got "
-                            + layouts.elements().size());
+                    "layout must have an entry for each result but the token, got %s",
+                    layouts.elements().size());
             for (Attribute layout : layouts.elements()) {
                 Violation.check(
                         layout instanceof Attribute.Array array
                                 && array.elements().stream().allMatch(Attribute.Int.class::isInstance),
-                        "layout must be an array of arrays of integers, got " + layout);
+                        "layout must be an array of arrays of integers, got %s",
+                        layout);
             }
         }
         return null;
@@ -278,10 +299,10 @@ final class CollectiveRules {
         }
         Violation.check(!results.isEmpty(), "needs a token as its last result");
         for (Type type : results.subList(0, results.size() - 1)) {
-            Violation.check(type instanceof TensorType, "all results but the last must be tensors, got " + type);
+            Violation.check(type instanceof TensorType, "all results but the last must be tensors, got %s", type);
         }
         Violation.check(
-                results.getLast() instanceof Type.Token, "the last result must be a token, got " + results.getLast());
+                results.getLast() instanceof Type.Token, "the last result must be a token, got %s", results.getLast());
     }
 
     static @Nullable List<Type> recv(Draft draft) {
@@ -289,8 +310,9 @@ final class CollectiveRules {
         boolean host = draft.flag("is_host_transfer", false);
         Violation.check(
                 host ? type == 3 : type == 1,
-                "the channel's type must be " + (host ? "3 (host to device)" : "1 (device to device)") + ", got "
-                        + type);
+                "the channel's type must be %s, got %s",
+                host ? "3 (host to device)" : "1 (device to device)",
+                type);
         tensorsAndToken(draft);
         transferPairs(draft);
         return null;
@@ -301,8 +323,9 @@ final class CollectiveRules {
         boolean host = draft.flag("is_host_transfer", false);
         Violation.check(
                 host ? type == 2 : type == 1,
-                "the channel's type must be " + (host ? "2 (device to host)" : "1 (device to device)") + ", got "
-                        + type);
+                "the channel's type must be %s, got %s",
+                host ? "2 (device to host)" : "1 (device to device)",
+                type);
         transferPairs(draft);
         return List.of(Type.Token.INSTANCE);
     }

@@ -68,9 +68,10 @@ final class CustomPrinter {
         if (variadic ? operands < required : operands != required) {
             return false;
         }
-        int fixedResults = (int) operation.definition().results().stream()
-                .filter(definition -> !definition.variadic())
-                .count();
+        int fixedResults = 0;
+        for (var definition : operation.definition().results()) {
+            fixedResults += definition.variadic() ? 0 : 1;
+        }
         if (operation.results().size() < fixedResults
                 || (operation.definition().results().size() == fixedResults
                         && operation.results().size() != fixedResults)) {

@@ -4,9 +4,13 @@ package dev.slipway.stablehlo.internal;
 import dev.slipway.stablehlo.FloatType;
 import java.math.BigInteger;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** Bit patterns of floating-point types to doubles and back, and MLIR's text for them. */
 public final class Floats {
+    private static final double LOG_2 = Math.log(2);
+    private static final double LOG_2_OF_5 = Math.log(5) / LOG_2;
+
     private Floats() {}
 
     /** The number of a bit pattern; exact, as every type here fits a double. */
@@ -168,7 +172,10 @@ public final class Floats {
     }
 
     /** Decimal digits without trailing zeros, and the power of ten of the first. */
-    private record Digits(long digits, int count, int exponent) {}
+    record Digits(long digits, int count, int exponent) {}
+
+    /** Digits of a number from its first on, cut off behind the one of this power of ten. */
+    record Cut(String digits, int exponent) {}
 
     private static final BigInteger TEN = BigInteger.TEN;
 
@@ -176,32 +183,74 @@ public final class Floats {
      * The number's significant decimal digits as LLVM finds them: it cuts the exact number off where it sees that enough
      * digits are left, and rounds only what is left then.
      */
-    private static Digits digits(double value, int precision) {
-        long bits = Double.doubleToRawLongBits(value);
-        int exponent = Math.max(1, (int) (bits >>> 52 & 0x7FF)) - 1075;
-        long mantissa = (bits & ((1L << 52) - 1)) | (value >= Double.MIN_NORMAL ? 1L << 52 : 0);
-        int zeros = Long.numberOfTrailingZeros(mantissa);
-        exponent += zeros;
-        BigInteger significand = BigInteger.valueOf(mantissa >>> zeros);
-        if (exponent > 0) {
-            significand = significand.shiftLeft(exponent);
-            exponent = 0;
-        } else {
-            significand = significand.multiply(BigInteger.valueOf(5).pow(-exponent));
+    static Digits digits(double value, int precision) {
+        Cut cut = quickCut(value, precision);
+        return rounded(cut != null ? cut : cut(value, precision), precision);
+    }
+
+    /** A positive number as {@code significand * 2 ** exponent}. */
+    private record Binary(long significand, int exponent) {
+        /** With an exponent as great as it can be. */
+        static Binary of(double value) {
+            long bits = Double.doubleToRawLongBits(value);
+            long mantissa = (bits & ((1L << 52) - 1)) | (value >= Double.MIN_NORMAL ? 1L << 52 : 0);
+            int zeros = Long.numberOfTrailingZeros(mantissa);
+            return new Binary(mantissa >>> zeros, Math.max(1, (int) (bits >>> 52 & 0x7FF)) - 1075 + zeros);
         }
+
+        /** As a whole number, if that is one of at most 62 bits. */
+        Binary whole() {
+            return exponent > 0 && Long.SIZE - Long.numberOfLeadingZeros(significand) + exponent <= 62
+                    ? new Binary(significand << exponent, 0)
+                    : this;
+        }
+    }
+
+    /** How many digits of an integer of so many bits are not needed. */
+    private static int removable(int bits, int precision) {
         int required = (precision * 196 + 58) / 59;
-        int removable = (significand.bitLength() - required) * 59 / 196;
-        if (removable > 0) {
-            significand = significand.divide(TEN.pow(removable));
-            exponent += removable;
+        return Math.max(0, (bits - required) * 59 / 196);
+    }
+
+    static Cut cut(double value, int precision) {
+        Binary binary = Binary.of(value);
+        BigInteger integer = BigInteger.valueOf(binary.significand());
+        integer = binary.exponent() > 0
+                ? integer.shiftLeft(binary.exponent())
+                : integer.multiply(BigInteger.valueOf(5).pow(-binary.exponent()));
+        int removable = removable(integer.bitLength(), precision);
+        return new Cut(integer.divide(TEN.pow(removable)).toString(), Math.min(0, binary.exponent()) + removable);
+    }
+
+    /** The same in {@code long}s, as is possible for most numbers that programs hold; null for others. */
+    static @Nullable Cut quickCut(double value, int precision) {
+        Binary binary = Binary.of(value).whole();
+        long digits = binary.significand();
+        int fives = -binary.exponent(); // the number is digits * 5 ** fives * 10 ** -fives
+        double bits = Math.log((double) digits) / LOG_2 + fives * LOG_2_OF_5;
+        if (fives < 0 || (fives > 0 && Math.abs(bits - Math.rint(bits)) < 1e-6)) {
+            return null;
         }
-        String digits = significand.toString();
+        int removable =
+                removable(fives > 0 ? (int) bits + 1 : Long.SIZE - Long.numberOfLeadingZeros(digits), precision);
+        int left = fives - removable;
+        if (left < 0 || removable > 62 || bits - removable * LOG_2_OF_5 > 62) {
+            return null;
+        }
+        for (int i = 0; i < left; i++) {
+            digits *= 5;
+        }
+        return new Cut(Long.toString(digits >> removable), -left);
+    }
+
+    private static Digits rounded(Cut cut, int precision) {
+        String digits = cut.digits();
         int count = digits.length();
+        int first = cut.exponent() + count - 1;
         if (count <= precision) {
-            return trim(Long.parseLong(digits), count, exponent + count - 1);
+            return trim(Long.parseLong(digits), count, first);
         }
         long kept = Long.parseLong(digits.substring(0, precision));
-        int first = exponent + count - 1;
         if (digits.charAt(precision) >= '5') {
             kept++;
             if (Long.toString(kept).length() > precision) {

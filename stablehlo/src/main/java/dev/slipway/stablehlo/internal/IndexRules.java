@@ -17,7 +17,7 @@ final class IndexRules {
 
     static void checkSorted(ImmutableLongArray values, String name) {
         for (int i = 1; i < values.length(); i++) {
-            Violation.check(values.get(i - 1) <= values.get(i), name + " must be sorted, got " + values);
+            Violation.check(values.get(i - 1) <= values.get(i), "%s must be sorted, got %s", name, values);
         }
     }
 
@@ -56,11 +56,16 @@ final class IndexRules {
             String[] names) {
         Violation.check(
                 indexVectorDim >= 0 && indexVectorDim <= indices.rank(),
-                "index_vector_dim must be in range [0, " + indices.rank() + "], got " + indexVectorDim);
+                "index_vector_dim must be in range [0, %s], got %s",
+                indices.rank(),
+                indexVectorDim);
         long size = indexSize(indices, indexVectorDim);
         Violation.check(
                 size == DYNAMIC || map.length() == size,
-                names[0] + " must have one entry for each of the " + size + " components of an index, got " + map);
+                "%s must have one entry for each of the %s components of an index, got %s",
+                names[0],
+                size,
+                map);
         ShapeRules.checkUnique(concat(map, operandBatch), operand.rank(), names[0] + " and " + names[2]);
         ShapeRules.checkUnique(concat(windowed, operandBatch), operand.rank(), names[1] + " and " + names[2]);
         checkSorted(windowed, names[1]);
@@ -68,18 +73,29 @@ final class IndexRules {
         ShapeRules.checkUnique(indicesBatch, indices.rank(), names[3]);
         Violation.check(
                 !indicesBatch.contains(indexVectorDim),
-                names[3] + " must not contain index_vector_dim " + indexVectorDim + ", got " + indicesBatch);
+                "%s must not contain index_vector_dim %s, got %s",
+                names[3],
+                indexVectorDim,
+                indicesBatch);
         Violation.check(
                 operandBatch.length() == indicesBatch.length(),
-                names[2] + " and " + names[3] + " must have as many entries, got " + operandBatch + " and "
-                        + indicesBatch);
+                "%s and %s must have as many entries, got %s and %s",
+                names[2],
+                names[3],
+                operandBatch,
+                indicesBatch);
         for (int i = 0; i < operandBatch.length(); i++) {
             long a = operand.dim(Math.toIntExact(operandBatch.get(i)));
             long b = indices.dim(Math.toIntExact(indicesBatch.get(i)));
             Violation.check(
                     Types.compatibleSizes(a, b),
-                    names[2] + "[" + i + "] and " + names[3] + "[" + i + "] must have one size, got " + a + " and "
-                            + b);
+                    "%s[%s] and %s[%s] must have one size, got %s and %s",
+                    names[2],
+                    i,
+                    names[3],
+                    i,
+                    a,
+                    b);
         }
     }
 
@@ -107,12 +123,14 @@ final class IndexRules {
                 });
         Violation.check(
                 operand.rank() == offsets.length() + collapsed.length() + batch.length(),
-                "the operand's rank " + operand.rank()
-                        + " must be the number of offset_dims, collapsed_slice_dims and operand_batching_dims");
+                "the operand's rank %s must be the number of offset_dims, collapsed_slice_dims and operand_batching_dims",
+                operand.rank());
         checkSorted(offsets, "offset_dims");
         Violation.check(
                 sizes.length() == operand.rank(),
-                "slice_sizes must have as many entries as the operand's rank " + operand.rank() + ", got " + sizes);
+                "slice_sizes must have as many entries as the operand's rank %s, got %s",
+                operand.rank(),
+                sizes);
         for (int i = 0; i < sizes.length(); i++) {
             long size = sizes.get(i);
             if (size == DYNAMIC) {
@@ -121,15 +139,19 @@ final class IndexRules {
             long limit = operand.isDynamic(i) ? operand.bound(i) : operand.dim(i);
             Violation.check(
                     size >= 0 && (limit == DYNAMIC || size <= limit),
-                    "slice size " + size + " is not in range [0, " + Types.show(limit) + "] of dimension " + i);
+                    "slice size %s is not in range [0, %s] of dimension %s",
+                    size,
+                    Types.show(limit),
+                    i);
         }
         for (ImmutableLongArray leftOut : List.of(collapsed, batch)) {
             for (int i = 0; i < leftOut.length(); i++) {
                 long size = sizes.get(Math.toIntExact(leftOut.get(i)));
                 Violation.check(
                         size == DYNAMIC || size <= 1,
-                        "dimension " + leftOut.get(i) + " is left out, so its slice size must be at most 1, got "
-                                + size);
+                        "dimension %s is left out, so its slice size must be at most 1, got %s",
+                        leftOut.get(i),
+                        size);
             }
         }
         List<Long> batchShape = batchShape(indices, numbers.indexVectorDim());
@@ -169,10 +191,14 @@ final class IndexRules {
         for (int i = 1; i < count; i++) {
             Violation.check(
                     Types.compatibleShapes(input, inputs.get(i)),
-                    "inputs must have one shape, got " + input + " and " + inputs.get(i));
+                    "inputs must have one shape, got %s and %s",
+                    input,
+                    inputs.get(i));
             Violation.check(
                     Types.compatibleShapes(update, updates.get(i)),
-                    "updates must have one shape, got " + update + " and " + updates.get(i));
+                    "updates must have one shape, got %s and %s",
+                    update,
+                    updates.get(i));
         }
         ScatterDimensionNumbers numbers = draft.attribute("scatter_dimension_numbers", ScatterDimensionNumbers.class);
         ImmutableLongArray windows = numbers.updateWindowDims();
@@ -195,14 +221,15 @@ final class IndexRules {
         List<Long> batchShape = batchShape(indices, numbers.indexVectorDim());
         Violation.check(
                 update.rank() == batchShape.size() + windows.length(),
-                "updates must have the rank " + (batchShape.size() + windows.length())
-                        + " of scatter dimensions and update_window_dims, got " + update);
+                "updates must have the rank %s of scatter dimensions and update_window_dims, got %s",
+                (batchShape.size() + windows.length()),
+                update);
         checkSorted(windows, "update_window_dims");
         ShapeRules.checkUnique(windows, update.rank(), "update_window_dims");
         Violation.check(
                 input.rank() == windows.length() + inserted.length() + batch.length(),
-                "the inputs' rank " + input.rank()
-                        + " must be the number of update_window_dims, inserted_window_dims and input_batching_dims");
+                "the inputs' rank %s must be the number of update_window_dims, inserted_window_dims and input_batching_dims",
+                input.rank());
         int window = 0;
         for (int i = 0; i < input.rank(); i++) {
             if (inserted.contains(i) || batch.contains(i)) {
@@ -211,8 +238,10 @@ final class IndexRules {
             long size = update.dim(Math.toIntExact(windows.get(window++)));
             Violation.check(
                     size == DYNAMIC || input.isDynamic(i) || size <= input.dim(i),
-                    "the update's window size " + size + " is greater than the input's size " + Types.show(input.dim(i))
-                            + " in dimension " + i);
+                    "the update's window size %s is greater than the input's size %s in dimension %s",
+                    size,
+                    Types.show(input.dim(i)),
+                    i);
         }
         int from = 0;
         for (int i = 0; i < update.rank(); i++) {
@@ -220,8 +249,10 @@ final class IndexRules {
                 long expected = batchShape.get(from++);
                 Violation.check(
                         Types.compatibleSizes(update.dim(i), expected),
-                        "dimension " + i + " of the updates must have the size " + Types.show(expected)
-                                + " of the indices, got " + update);
+                        "dimension %s of the updates must have the size %s of the indices, got %s",
+                        i,
+                        Types.show(expected),
+                        update);
             }
         }
         List<Type> inits = new ArrayList<>();
@@ -235,7 +266,9 @@ final class IndexRules {
             TensorType type = (TensorType) inputs.get(i);
             Violation.check(
                     RegionRules.promotable(type, returned.get(i)),
-                    "the input " + type + " cannot be promoted to the computation's result " + returned.get(i));
+                    "the input %s cannot be promoted to the computation's result %s",
+                    type,
+                    returned.get(i));
             results.add(new TensorType(((TensorType) returned.get(i)).element(), type.shape(), type.encoding()));
         }
         return results;

@@ -49,22 +49,29 @@ final class MiscRules {
             if (full.contains(i)) {
                 Violation.check(
                         Types.compatibleShapes(operand, draft.type(i)),
-                        "multi-dimensional operands must have compatible shapes, got " + operand + " and "
-                                + draft.type(i));
+                        "multi-dimensional operands must have compatible shapes, got %s and %s",
+                        operand,
+                        draft.type(i));
             } else {
                 vector = vector == null ? draft.tensor(i) : vector;
                 Violation.check(
                         Types.compatibleShapes(vector, draft.type(i)),
-                        "1-dimensional operands must have compatible shapes, got " + vector + " and " + draft.type(i));
+                        "1-dimensional operands must have compatible shapes, got %s and %s",
+                        vector,
+                        draft.type(i));
             }
         }
         int feature = Math.toIntExact(draft.integer("feature_index"));
         Violation.check(
                 feature < operand.rank(),
-                "feature_index " + feature + " must be less than the operand's rank " + operand.rank());
+                "feature_index %s must be less than the operand's rank %s",
+                feature,
+                operand.rank());
         Violation.check(
                 vector == null || Types.compatibleSizes(vector.dim(0), operand.dim(feature)),
-                "1-dimensional operands must have the size of the features, got " + vector + " for " + operand);
+                "1-dimensional operands must have the size of the features, got %s for %s",
+                vector,
+                operand);
         if (!withStatistics) {
             return List.of(operand);
         }
@@ -78,10 +85,11 @@ final class MiscRules {
 
     static List<Type> cholesky(Draft draft) {
         TensorType a = draft.tensor(0);
-        Violation.check(a.rank() >= 2, "operand 0 (a) must have 2 dimensions at least, got " + a);
+        Violation.check(a.rank() >= 2, "operand 0 (a) must have 2 dimensions at least, got %s", a);
         Violation.check(
                 Types.compatibleSizes(a.dim(a.rank() - 2), a.dim(a.rank() - 1)),
-                "the last two dimensions must have one size, got " + a);
+                "the last two dimensions must have one size, got %s",
+                a);
         return List.of(a);
     }
 
@@ -89,19 +97,24 @@ final class MiscRules {
         TensorType a = draft.tensor(0);
         TensorType b = draft.tensor(1);
         int rank = a.rank();
-        Violation.check(rank >= 2, "operand 0 (a) must have 2 dimensions at least, got " + a);
+        Violation.check(rank >= 2, "operand 0 (a) must have 2 dimensions at least, got %s", a);
         Violation.check(
                 Types.compatibleSizes(a.dim(rank - 2), a.dim(rank - 1)),
-                "the last two dimensions of a must have one size, got " + a);
-        Violation.check(b.rank() == rank, "operands must have one rank, got " + a + " and " + b);
+                "the last two dimensions of a must have one size, got %s",
+                a);
+        Violation.check(b.rank() == rank, "operands must have one rank, got %s and %s", a, b);
         boolean left = draft.flag("left_side", false);
         Violation.check(
                 Types.compatibleSizes(a.dim(rank - 1), b.dim(rank - (left ? 2 : 1))),
-                "the shared dimension of a and b must have one size, got " + a + " and " + b);
+                "the shared dimension of a and b must have one size, got %s and %s",
+                a,
+                b);
         for (int d = 0; d < rank - 2; d++) {
             Violation.check(
                     Types.compatibleSizes(a.dim(d), b.dim(d)),
-                    "batch dimensions must have one size, got " + a + " and " + b);
+                    "batch dimensions must have one size, got %s and %s",
+                    a,
+                    b);
         }
         Violation.check(
                 draft.attribute("transpose_a", Transpose.class) != Transpose.TRANSPOSE_INVALID,
@@ -114,20 +127,26 @@ final class MiscRules {
         ImmutableLongArray lengths = draft.ints("fft_length");
         FftType type = draft.attribute("fft_type", FftType.class);
         int count = lengths.length();
-        Violation.check(count >= 1 && count <= 3, "fft_length must have 1 to 3 entries, got " + lengths);
+        Violation.check(count >= 1 && count <= 3, "fft_length must have 1 to 3 entries, got %s", lengths);
         boolean forwardReal = type == FftType.RFFT;
         boolean inverseReal = type == FftType.IRFFT;
         if (forwardReal) {
             Violation.check(
                     operand.element() == FloatType.F32 || operand.element() == FloatType.F64,
-                    "RFFT takes elements of type f32 or f64, got " + operand);
+                    "RFFT takes elements of type f32 or f64, got %s",
+                    operand);
         } else {
             Violation.check(
-                    operand.element() instanceof ComplexType, type.name() + " takes complex elements, got " + operand);
+                    operand.element() instanceof ComplexType,
+                    "%s takes complex elements, got %s",
+                    type.name(),
+                    operand);
         }
         Violation.check(
                 operand.rank() >= count,
-                "the operand must have as many dimensions as fft_length, got " + operand + " and " + lengths);
+                "the operand must have as many dimensions as fft_length, got %s and %s",
+                operand,
+                lengths);
         ElementType element = operand.element();
         long[] shape = operand.shape().toArray();
         long[] bounds = new long[shape.length];
@@ -140,7 +159,9 @@ final class MiscRules {
             for (int i = 0; i < count - (inverseReal ? 1 : 0); i++) {
                 Violation.check(
                         Types.compatibleSizes(shape[shape.length - count + i], lengths.get(i)),
-                        "the innermost dimensions must be those of fft_length, got " + operand + " and " + lengths);
+                        "the innermost dimensions must be those of fft_length, got %s and %s",
+                        operand,
+                        lengths);
             }
             bounds[last] = DYNAMIC;
         }
@@ -151,8 +172,10 @@ final class MiscRules {
             boolean empty = Types.compatibleSizes(shape[last], 0) && lastLength == 0;
             Violation.check(
                     empty || Types.compatibleSizes(shape[last], lastLength / 2 + 1),
-                    "the last dimension must have the size " + (lastLength / 2 + 1) + " for fft_length " + lengths
-                            + ", got " + operand);
+                    "the last dimension must have the size %s for fft_length %s, got %s",
+                    (lastLength / 2 + 1),
+                    lengths,
+                    operand);
             element = ((ComplexType) element).element();
             shape[last] = lastLength;
         }
@@ -164,8 +187,9 @@ final class MiscRules {
         long index = draft.integer("index");
         Violation.check(
                 index < tuple.types().size(),
-                "index " + index + " is out of bounds of a tuple of "
-                        + tuple.types().size());
+                "index %s is out of bounds of a tuple of %s",
+                index,
+                tuple.types().size());
         return List.of(tuple.types().get((int) index));
     }
 
@@ -174,26 +198,33 @@ final class MiscRules {
         List<Type> arguments = RegionRules.arguments(draft.regions().getFirst());
         Violation.check(
                 arguments.size() == draft.operands().size(),
-                "the computation must take " + draft.operands().size() + " arguments, but takes " + arguments.size());
+                "the computation must take %s arguments, but takes %s",
+                draft.operands().size(),
+                arguments.size());
         for (int i = 0; i < arguments.size(); i++) {
             Violation.check(
                     arguments.get(i).equals(TensorType.of(draft.tensor(i).element())),
-                    "argument " + i + " of the computation must be a scalar of the input's type "
-                            + draft.tensor(i).element() + ", got " + arguments.get(i));
+                    "argument %s of the computation must be a scalar of the input's type %s, got %s",
+                    i,
+                    draft.tensor(i).element(),
+                    arguments.get(i));
         }
         List<Type> results = RegionRules.returned(draft.regions().getFirst());
         Violation.check(
                 results.size() == 1 && results.getFirst() instanceof TensorType scalar && scalar.rank() == 0,
-                "the computation must return one scalar, got " + results);
+                "the computation must return one scalar, got %s",
+                results);
         ImmutableLongArray dimensions = draft.ints("dimensions");
         for (int i = 0; i < dimensions.length(); i++) {
-            Violation.check(dimensions.get(i) == i, "dimensions must be 0, 1, 2 ..., got " + dimensions);
+            Violation.check(dimensions.get(i) == i, "dimensions must be 0, 1, 2 ..., got %s", dimensions);
         }
         TensorType shape = draft.tensor(draft.operands().size() - 1);
         for (int i = 0; i < draft.operands().size(); i++) {
             Violation.check(
                     dimensions.length() == draft.tensor(i).rank(),
-                    "dimensions must be all of the inputs', got " + dimensions + " for " + draft.type(i));
+                    "dimensions must be all of the inputs', got %s for %s",
+                    dimensions,
+                    draft.type(i));
         }
         return List.of(TensorType.of(((TensorType) results.getFirst()).element(), shape.shape()));
     }
@@ -203,8 +234,9 @@ final class MiscRules {
             Violation.check(
                     draft.tensor(0).element() instanceof FloatType
                             && draft.tensor(1).element() instanceof FloatType,
-                    "a normal distribution has floating-point parameters, got " + draft.type(0) + " and "
-                            + draft.type(1));
+                    "a normal distribution has floating-point parameters, got %s and %s",
+                    draft.type(0),
+                    draft.type(1));
         }
         DenseElements shape = draft.constant(2);
         long[] sizes;
@@ -216,13 +248,14 @@ final class MiscRules {
         }
         Violation.check(
                 Arrays.stream(sizes).allMatch(size -> size >= 0 || size == DYNAMIC),
-                "the shape cannot be negative, got " + Arrays.toString(sizes));
+                "the shape cannot be negative, got %s",
+                Arrays.toString(sizes));
         return List.of(TensorType.of(draft.tensor(1).element(), sizes));
     }
 
     static List<Type> setDimensionSize(Draft draft) {
         TensorType operand = draft.tensor(0);
-        Violation.check(draft.tensor(1).rank() == 0, "size must be a scalar, got " + draft.type(1));
+        Violation.check(draft.tensor(1).rank() == 0, "size must be a scalar, got %s", draft.type(1));
         int dimension = Math.toIntExact(draft.integer("dimension"));
         ShapeRules.checkDimension(dimension, operand.rank(), "dimension");
         long[] shape = operand.shape().toArray();
@@ -247,7 +280,7 @@ final class MiscRules {
         ImmutableLongArray sizes = draft.ints("broadcast_sizes");
         ImmutableLongArray.Builder shape = ImmutableLongArray.builder();
         for (int i = 0; i < sizes.length(); i++) {
-            Violation.check(sizes.get(i) >= 0, "broadcast sizes cannot be negative, got " + sizes);
+            Violation.check(sizes.get(i) >= 0, "broadcast sizes cannot be negative, got %s", sizes);
             shape.add(sizes.get(i));
         }
         return List.of(
@@ -264,7 +297,9 @@ final class MiscRules {
         if (draft.resultTensor().element() instanceof QuantizedType quantized) {
             Violation.check(
                     quantized.expressed().equals(meant),
-                    "the result must express " + meant + ", got " + draft.resultTensor());
+                    "the result must express %s, got %s",
+                    meant,
+                    draft.resultTensor());
         }
         return null;
     }
@@ -273,7 +308,8 @@ final class MiscRules {
         String name = draft.attribute("name", Attribute.Text.class).value();
         Violation.check(
                 NAMESPACED.matcher(name).matches(),
-                "name must be a name with a namespace such as my_namespace.my_op, got \"" + name + "\"");
+                "name must be a name with a namespace such as my_namespace.my_op, got \"%s\"",
+                name);
         if (!draft.hasSymbols()) {
             return null;
         }
@@ -306,33 +342,40 @@ final class MiscRules {
     private static void checkCall(Draft draft, String name, Type.Function type) {
         Violation.check(
                 Rules.types(draft).equals(type.inputs()),
-                "@" + name + " takes " + type.inputs() + ", got " + Rules.types(draft));
+                "@%s takes %s, got %s",
+                name,
+                type.inputs(),
+                Rules.types(draft));
         Violation.check(
                 draft.results() == null || draft.results().equals(type.results()),
-                "@" + name + " gives " + type.results() + ", but the results are " + draft.results());
+                "@%s gives %s, but the results are %s",
+                name,
+                type.results(),
+                draft.results());
     }
 
     static List<Type> asyncStart(Draft draft) {
         Block block = draft.regions().getFirst().block();
         Violation.check(
                 block.operations().size() == 2,
-                "the body must have one operation and a return, got "
-                        + block.operations().size() + " operations");
+                "the body must have one operation and a return, got %s operations",
+                block.operations().size());
         String name = block.operations().getFirst().name();
         Violation.check(
-                ASYNCHRONOUS.contains(name), "the body must have a collective or a slice operation, got " + name);
+                ASYNCHRONOUS.contains(name), "the body must have a collective or a slice operation, got %s", name);
         Violation.check(
                 RegionRules.arguments(draft.regions().getFirst()).equals(Rules.types(draft)),
-                "the body must take the operands' types " + Rules.types(draft) + ", got "
-                        + RegionRules.arguments(draft.regions().getFirst()));
+                "the body must take the operands' types %s, got %s",
+                Rules.types(draft),
+                RegionRules.arguments(draft.regions().getFirst()));
         List<Type> results = RegionRules.returned(draft.regions().getFirst());
-        Violation.check(results.size() == 1, "the body must return one value, got " + results);
+        Violation.check(results.size() == 1, "the body must return one value, got %s", results);
         return List.of(new Type.Future(results));
     }
 
     static List<Type> asyncDone(Draft draft) {
         Type.Future future = (Type.Future) draft.type(0);
-        Violation.check(future.types().size() == 1, "the future must have one value, got " + future);
+        Violation.check(future.types().size() == 1, "the future must have one value, got %s", future);
         return List.of(future.types().getFirst());
     }
 
@@ -377,8 +420,10 @@ final class MiscRules {
     private static void layouts(String what, List<? extends Type> types, Attribute.Array layouts) {
         Violation.check(
                 types.size() == layouts.elements().size(),
-                "needs a layout for each of " + types.size() + " " + what + "s, got "
-                        + layouts.elements().size());
+                "needs a layout for each of %s %ss, got %s",
+                types.size(),
+                what,
+                layouts.elements().size());
         for (int i = 0; i < types.size(); i++) {
             long[] layout = ((DenseElements) layouts.elements().get(i)).toLongs();
             switch (types.get(i)) {
@@ -392,13 +437,13 @@ final class MiscRules {
                     }
                     Violation.check(
                             permutation,
-                            "the layout " + Arrays.toString(layout) + " is no permutation of the dimensions of "
-                                    + tensor);
+                            "the layout %s is no permutation of the dimensions of %s",
+                            Arrays.toString(layout),
+                            tensor);
                 }
                 case Type.UnrankedTensor _, Type.Buffer _ -> {}
                 default ->
-                    Violation.check(
-                            layout.length == 0, what + " " + i + " of type " + types.get(i) + " cannot have a layout");
+                    Violation.check(layout.length == 0, "%s %s of type %s cannot have a layout", what, i, types.get(i));
             }
         }
     }
@@ -407,14 +452,17 @@ final class MiscRules {
         Violation.check(
                 alias.operandIndex() >= 0
                         && alias.operandIndex() < draft.operands().size(),
-                "an alias names operand " + alias.operandIndex() + ", there are "
-                        + draft.operands().size());
+                "an alias names operand %s, there are %s",
+                alias.operandIndex(),
+                draft.operands().size());
         Type operand = part(draft.type((int) alias.operandIndex()), alias.operandTupleIndices(), "operand");
         Type whole = results.size() == 1 ? results.getFirst() : new Type.Tuple(new ArrayList<>(results));
         Type result = part(whole, alias.outputTupleIndices(), "output");
         Violation.check(
                 operand.equals(result),
-                "an alias joins an operand of type " + operand + " with a result of type " + result);
+                "an alias joins an operand of type %s with a result of type %s",
+                operand,
+                result);
     }
 
     private static Type part(Type type, ImmutableLongArray way, String what) {
@@ -440,7 +488,9 @@ final class MiscRules {
             case "CreateBuffer" ->
                 Violation.check(
                         operands.isEmpty() && results.size() == 1 && results.getFirst() instanceof Type.Buffer,
-                        "CreateBuffer takes nothing and gives a memref, got " + operands + " and " + results);
+                        "CreateBuffer takes nothing and gives a memref, got %s and %s",
+                        operands,
+                        results);
             case "Pin" ->
                 Violation.check(
                         operands.size() == 1
@@ -448,7 +498,9 @@ final class MiscRules {
                                 && operands.getFirst() instanceof TensorType
                                 && results.getFirst() instanceof Type.Buffer
                                 && Types.compatible(operands.getFirst(), results.getFirst()),
-                        "Pin takes a tensor and gives a memref of its type, got " + operands + " and " + results);
+                        "Pin takes a tensor and gives a memref of its type, got %s and %s",
+                        operands,
+                        results);
             case "Unpin" ->
                 Violation.check(
                         operands.size() == 1
@@ -456,7 +508,9 @@ final class MiscRules {
                                 && operands.getFirst() instanceof Type.Buffer
                                 && results.getFirst() instanceof TensorType
                                 && Types.compatible(operands.getFirst(), results.getFirst()),
-                        "Unpin takes a memref and gives a tensor of its type, got " + operands + " and " + results);
+                        "Unpin takes a memref and gives a tensor of its type, got %s and %s",
+                        operands,
+                        results);
             default -> buffersAreAliased(draft, operands, results);
         }
     }
@@ -487,14 +541,16 @@ final class MiscRules {
         for (Part output : outputs) {
             long count = usedOutputs.stream().filter(output::equals).count();
             Violation.check(
-                    count == 1, "the memref " + output.way + " of the results must be in one alias, is in " + count);
+                    count == 1, "the memref %s of the results must be in one alias, is in %s", output.way, count);
         }
         for (Part input : inputs) {
             long count = usedInputs.stream().filter(input::equals).count();
             Violation.check(
                     count <= 1,
-                    "the memref " + input.way + " of operand " + input.value + " must be in one alias at most, is in "
-                            + count);
+                    "the memref %s of operand %s must be in one alias at most, is in %s",
+                    input.way,
+                    input.value,
+                    count);
         }
     }
 
@@ -524,11 +580,14 @@ final class MiscRules {
                     row instanceof Attribute.Array names
                             && !names.elements().isEmpty()
                             && names.elements().stream().allMatch(Attribute.SymbolRef.class::isInstance),
-                    "programs must be an array of arrays of function names, got " + programs);
+                    "programs must be an array of arrays of function names, got %s",
+                    programs);
             List<Attribute> names = ((Attribute.Array) row).elements();
             Violation.check(
                     width < 0 || names.size() == width,
-                    "the rows of programs must have one length, got " + width + " and " + names.size());
+                    "the rows of programs must have one length, got %s and %s",
+                    width,
+                    names.size());
             width = names.size();
             for (Attribute name : names) {
                 Type.Function type = draft.hasSymbols() ? function(draft, ((Attribute.SymbolRef) name).root()) : null;
@@ -539,11 +598,14 @@ final class MiscRules {
         if (draft.hasSymbols()) {
             Violation.check(
                     inputs == draft.operands().size(),
-                    "the programs take " + inputs + " inputs, got "
-                            + draft.operands().size());
+                    "the programs take %s inputs, got %s",
+                    inputs,
+                    draft.operands().size());
             Violation.check(
                     draft.results() == null || results == draft.results().size(),
-                    "the programs give " + results + " results, got " + draft.results());
+                    "the programs give %s results, got %s",
+                    results,
+                    draft.results());
         }
         if (draft.attribute("infeed") instanceof Attribute.Array queue) {
             Violation.check(!queue.elements().isEmpty(), "infeed cannot be empty");
@@ -552,7 +614,8 @@ final class MiscRules {
                     Type.Function type = function(draft, ((Attribute.SymbolRef) name).root());
                     Violation.check(
                             type.results().size() == 1 && type.results().getFirst() instanceof TensorType,
-                            "an infeed function gives one tensor, got " + type);
+                            "an infeed function gives one tensor, got %s",
+                            type);
                 }
             }
         }
@@ -571,7 +634,9 @@ final class MiscRules {
         Violation.check(
                 Arrays.stream(sizes).allMatch(size -> size >= 0)
                         && Types.compatibleShapes(TensorType.of(result.element(), sizes), result),
-                "the output shape " + Arrays.toString(sizes) + " is incompatible with the result type " + result);
+                "the output shape %s is incompatible with the result type %s",
+                Arrays.toString(sizes),
+                result);
     }
 
     static @Nullable List<Type> dynamicIota(Draft draft) {
@@ -589,19 +654,24 @@ final class MiscRules {
                 operand.element() instanceof QuantizedType
                         || result.element() instanceof QuantizedType
                         || operand.element().equals(result.element()),
-                "operand and result must have compatible element types, got " + operand + " and " + result);
+                "operand and result must have compatible element types, got %s and %s",
+                operand,
+                result);
         ShapeRules.reshapeFits(operand, result);
         shapeFits(draft, 1, result);
         Violation.check(
                 shape.dim(0) == result.rank(),
-                "the result must have a dimension for each element of the output shape, got " + shape + " and "
-                        + result);
+                "the result must have a dimension for each element of the output shape, got %s and %s",
+                shape,
+                result);
         DenseElements sizes = draft.constant(1);
         if (sizes != null && operand.isStatic()) {
             long count = Arrays.stream(sizes.toLongs()).reduce(1, (a, b) -> a * b);
             Violation.check(
                     count == operand.elementCount(),
-                    "the output shape has " + count + " elements, but the operand " + operand.elementCount());
+                    "the output shape has %s elements, but the operand %s",
+                    count,
+                    operand.elementCount());
         }
         return null;
     }
@@ -614,10 +684,14 @@ final class MiscRules {
                 operand.element() instanceof QuantizedType
                         || result.element() instanceof QuantizedType
                         || operand.element().equals(result.element()),
-                "operand and result must have compatible element types, got " + operand + " and " + result);
+                "operand and result must have compatible element types, got %s and %s",
+                operand,
+                result);
         Violation.check(
                 result.rank() >= operand.rank(),
-                "the result must have the operand's rank at least, got " + operand + " and " + result);
+                "the result must have the operand's rank at least, got %s and %s",
+                operand,
+                result);
         ShapeRules.checkBroadcast(operand, result, dimensions);
         shapeFits(draft, 1, result);
         ImmutableLongArray expanding = draft.optionalInts("known_expanding_dimensions");
@@ -635,7 +709,10 @@ final class MiscRules {
                 long size = shape.longAt(dimensions.get(i));
                 Violation.check(
                         operand.dim(i) == 1 || operand.dim(i) == size,
-                        "operand dimension " + i + " of size " + operand.dim(i) + " must be 1 or " + size);
+                        "operand dimension %s of size %s must be 1 or %s",
+                        i,
+                        operand.dim(i),
+                        size);
             }
         }
         return null;
@@ -646,15 +723,17 @@ final class MiscRules {
         TensorType result = draft.resultTensor();
         Violation.check(
                 draft.tensor(2).dim(0) == operand.rank(),
-                "padding must have an entry for each of the operand's " + operand.rank() + " dimensions, got "
-                        + draft.type(2));
+                "padding must have an entry for each of the operand's %s dimensions, got %s",
+                operand.rank(),
+                draft.type(2));
         DenseElements low = draft.constant(2);
         DenseElements high = draft.constant(3);
         DenseElements interior = draft.constant(4);
         if (interior != null) {
             Violation.check(
                     Arrays.stream(interior.toLongs()).allMatch(size -> size >= 0),
-                    "interior padding cannot be negative, got " + interior);
+                    "interior padding cannot be negative, got %s",
+                    interior);
         }
         if (low == null || high == null || interior == null || !operand.isStatic() || !result.isStatic()) {
             return null;
@@ -665,8 +744,7 @@ final class MiscRules {
                     + Math.max(operand.dim(i) - 1, 0) * interior.longAt(i)
                     + high.longAt(i);
             Violation.check(
-                    size == result.dim(i),
-                    "dimension " + i + " of the result must have the size " + size + ", got " + result);
+                    size == result.dim(i), "dimension %s of the result must have the size %s, got %s", i, size, result);
         }
         return null;
     }
@@ -677,8 +755,10 @@ final class MiscRules {
             TensorType indices = draft.tensor(i);
             Violation.check(
                     Types.compatibleSizes(indices.dim(0), rank),
-                    draft.name(i) + " must have an entry for each of the operand's " + rank + " dimensions, got "
-                            + indices);
+                    "%s must have an entry for each of the operand's %s dimensions, got %s",
+                    draft.name(i),
+                    rank,
+                    indices);
         }
         return null;
     }
@@ -697,7 +777,7 @@ final class MiscRules {
 
     static @Nullable List<Type> einsum(Draft draft) {
         String config = draft.attribute("einsum_config", Attribute.Text.class).value();
-        Violation.check(config.contains("->"), "einsum_config must have an arrow, got \"" + config + "\"");
+        Violation.check(config.contains("->"), "einsum_config must have an arrow, got \"%s\"", config);
         return null;
     }
 }

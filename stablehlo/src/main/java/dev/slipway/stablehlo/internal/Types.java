@@ -148,7 +148,7 @@ final class Types {
 
     private static Type combine(List<? extends Type> types, boolean most) {
         Type first = types.getFirst();
-        if (types.size() == 1) {
+        if (types.size() == 1 || (first instanceof TensorType tensor && tensor.encoding() == null && allEqual(types))) {
             return first;
         }
         if (first instanceof Type.Tuple tuple) {
@@ -185,12 +185,21 @@ final class Types {
             bounds[d] = result.bound(d);
         }
         for (TensorType type : ranked.subList(1, ranked.size())) {
-            Violation.check(type.rank() == rank, "ranks of " + result + " and " + type + " differ");
+            Violation.check(type.rank() == rank, "ranks of %s and %s differ", result, type);
             for (int d = 0; d < rank; d++) {
                 combineDimension(shape, bounds, d, type.dim(d), type.bound(d), most);
             }
         }
         return tensor(result.element(), shape, bounds, result.encoding());
+    }
+
+    private static boolean allEqual(List<? extends Type> types) {
+        for (Type type : types) {
+            if (!type.equals(types.getFirst())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static void combineDimension(long[] shape, long[] bounds, int d, long size, long bound, boolean most) {
@@ -205,7 +214,10 @@ final class Types {
                 long limit = leftBound != DYNAMIC ? leftBound : bound;
                 Violation.check(
                         within(shape[d], limit),
-                        "size " + shape[d] + " of dimension " + d + " is greater than the bound " + limit);
+                        "size %s of dimension %s is greater than the bound %s",
+                        shape[d],
+                        d,
+                        limit);
                 bounds[d] = DYNAMIC;
             } else {
                 bounds[d] = leftBound == DYNAMIC ? bound : bound == DYNAMIC ? leftBound : Math.min(leftBound, bound);

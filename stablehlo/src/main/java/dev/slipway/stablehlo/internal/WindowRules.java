@@ -48,7 +48,9 @@ final class WindowRules {
         long[][] pairs = padding == null ? new long[0][] : padding;
         Violation.check(
                 pairs.length == 0 || pairs.length == sizes.length,
-                "padding must have " + sizes.length + " entries, got " + pairs.length);
+                "padding must have %s entries, got %s",
+                sizes.length,
+                pairs.length);
         List<Window> window = new ArrayList<>();
         for (int i = 0; i < sizes.length; i++) {
             Window dimension = new Window(
@@ -60,16 +62,24 @@ final class WindowRules {
                     entry(windowDilations, i));
             Violation.check(
                     sizes[i] == DYNAMIC || sizes[i] > 0,
-                    "the window's size " + sizes[i] + " in dimension " + i + " must be positive");
+                    "the window's size %s in dimension %s must be positive",
+                    sizes[i],
+                    i);
             Violation.check(
                     dimension.stride > 0,
-                    "the window's stride " + dimension.stride + " in dimension " + i + " must be positive");
+                    "the window's stride %s in dimension %s must be positive",
+                    dimension.stride,
+                    i);
             Violation.check(
                     dimension.baseDilation > 0,
-                    "the base dilation " + dimension.baseDilation + " in dimension " + i + " must be positive");
+                    "the base dilation %s in dimension %s must be positive",
+                    dimension.baseDilation,
+                    i);
             Violation.check(
                     dimension.windowDilation > 0,
-                    "the window dilation " + dimension.windowDilation + " in dimension " + i + " must be positive");
+                    "the window dilation %s in dimension %s must be positive",
+                    dimension.windowDilation,
+                    i);
             window.add(dimension);
         }
         return window;
@@ -78,7 +88,10 @@ final class WindowRules {
     private static void checkLength(String name, @Nullable ImmutableLongArray values, int length) {
         Violation.check(
                 values == null || values.isEmpty() || values.length() == length,
-                name + " must have " + length + " entries, got " + values);
+                "%s must have %s entries, got %s",
+                name,
+                length,
+                values);
     }
 
     private static long entry(@Nullable ImmutableLongArray values, int index) {
@@ -92,7 +105,8 @@ final class WindowRules {
         }
         Violation.check(
                 padding.type().rank() == 2 && padding.type().dim(1) == 2,
-                "padding must have the shape [N, 2], got " + padding.type());
+                "padding must have the shape [N, 2], got %s",
+                padding.type());
         long[] values = padding.toLongs();
         long[][] pairs = new long[values.length / 2][];
         for (int i = 0; i < pairs.length; i++) {
@@ -112,12 +126,16 @@ final class WindowRules {
         for (int i = 1; i < count; i++) {
             Violation.check(
                     Types.compatibleShapes(first, draft.type(i)),
-                    "inputs must have compatible shapes, got " + first + " and " + draft.type(i));
+                    "inputs must have compatible shapes, got %s and %s",
+                    first,
+                    draft.type(i));
         }
         ImmutableLongArray sizes = draft.ints("window_dimensions");
         Violation.check(
                 sizes.length() == first.rank(),
-                "window_dimensions must have as many entries as the inputs' rank " + first.rank() + ", got " + sizes);
+                "window_dimensions must have as many entries as the inputs' rank %s, got %s",
+                first.rank(),
+                sizes);
         List<Window> window = window(
                 sizes.toArray(),
                 draft.optionalInts("window_strides"),
@@ -147,24 +165,27 @@ final class WindowRules {
         TensorType source = draft.tensor(1);
         TensorType initial = draft.tensor(2);
         List<Type> arguments = RegionRules.arguments(draft.regions().getFirst());
-        Violation.check(arguments.size() == 2, "select must take 2 arguments, but takes " + arguments.size());
+        Violation.check(arguments.size() == 2, "select must take 2 arguments, but takes %s", arguments.size());
         for (Type argument : arguments) {
             Violation.check(
                     RegionRules.sameButPrecision(TensorType.of(operand.element()), argument),
-                    "select must take scalars of the operand's type, got " + argument);
+                    "select must take scalars of the operand's type, got %s",
+                    argument);
         }
         List<Type> selected = RegionRules.returned(draft.regions().getFirst());
         Violation.check(
                 selected.size() == 1 && selected.getFirst().equals(TensorType.of(ElementType.I1)),
-                "select must return one boolean scalar, got " + selected);
+                "select must return one boolean scalar, got %s",
+                selected);
         RegionRules.checkReducer(
                 draft.regions().get(1), List.of(TensorType.of(source.element())), List.of(initial), new long[0]);
         ImmutableLongArray sizes = draft.optionalInts("window_dimensions");
         long[] dimensions = sizes == null ? new long[0] : sizes.toArray();
         Violation.check(
                 dimensions.length == operand.rank(),
-                "window_dimensions must have as many entries as the operand's rank " + operand.rank() + ", got "
-                        + Arrays.toString(dimensions));
+                "window_dimensions must have as many entries as the operand's rank %s, got %s",
+                operand.rank(),
+                Arrays.toString(dimensions));
         List<Window> window =
                 window(dimensions, draft.optionalInts("window_strides"), pairs(padding(draft)), null, null);
         long[] shape = new long[operand.rank()];
@@ -173,8 +194,9 @@ final class WindowRules {
         }
         Violation.check(
                 RegionRules.sameButPrecision(TensorType.of(operand.element(), shape), source),
-                "source must have a value for each place of the window, " + TensorType.of(operand.element(), shape)
-                        + ", got " + source);
+                "source must have a value for each place of the window, %s, got %s",
+                TensorType.of(operand.element(), shape),
+                source);
         TensorType accumulator =
                 (TensorType) RegionRules.returned(draft.regions().get(1)).getFirst();
         return List.of(operand.withElement(accumulator.element()));
@@ -191,7 +213,9 @@ final class WindowRules {
         convolutionTypes(draft);
         Violation.check(
                 padding.rank() == 2 && padding.dim(0) == spatial && padding.dim(1) == 2,
-                "padding must have the shape [" + spatial + ", 2], got " + padding);
+                "padding must have the shape [%s, 2], got %s",
+                spatial,
+                padding);
         DenseElements constant = draft.constant(2);
         if (constant != null) {
             convolution(draft, pairs(constant), true);
@@ -204,13 +228,15 @@ final class WindowRules {
     private static void convolutionTypes(Draft draft) {
         TensorType lhs = draft.tensor(0);
         TensorType rhs = draft.tensor(1);
-        Violation.check(lhs.rank() >= 2, "takes operands of 2 dimensions at least, got " + lhs);
-        Violation.check(lhs.rank() == rhs.rank(), "takes operands of one rank, got " + lhs + " and " + rhs);
+        Violation.check(lhs.rank() >= 2, "takes operands of 2 dimensions at least, got %s", lhs);
+        Violation.check(lhs.rank() == rhs.rank(), "takes operands of one rank, got %s and %s", lhs, rhs);
         Violation.check(
                 lhs.element() instanceof QuantizedType
                         || rhs.element() instanceof QuantizedType
                         || lhs.element().equals(rhs.element()),
-                "takes operands of one element type, got " + lhs + " and " + rhs);
+                "takes operands of one element type, got %s and %s",
+                lhs,
+                rhs);
     }
 
     private static void convolution(Draft draft, long @Nullable [][] padding, boolean isPaddingKnown) {
@@ -224,7 +250,7 @@ final class WindowRules {
         long featureGroups = draft.integer("feature_group_count");
         checkGroups(lhs, rhs, numbers, batchGroups, featureGroups);
         int spatial = numbers.inputSpatialDimensions().length();
-        Violation.check(lhs.rank() == spatial + 2, "takes operands of " + (spatial + 2) + " dimensions, got " + lhs);
+        Violation.check(lhs.rank() == spatial + 2, "takes operands of %s dimensions, got %s", (spatial + 2), lhs);
         long[] sizes = new long[spatial];
         for (int i = 0; i < spatial; i++) {
             sizes[i] = rhs.dim(Math.toIntExact(numbers.kernelSpatialDimensions().get(i)));
@@ -254,8 +280,9 @@ final class WindowRules {
             TensorType inferred = TensorType.of(lhs.element(), shape);
             Violation.check(
                     Types.compatibleShapes(inferred, result),
-                    "inferred shape " + Types.show(inferred.shape()) + " is incompatible with the result type "
-                            + result);
+                    "inferred shape %s is incompatible with the result type %s",
+                    Types.show(inferred.shape()),
+                    result);
         }
         quantizedConvolution(lhs.element(), rhs.element(), result.element(), numbers);
     }
@@ -282,7 +309,8 @@ final class WindowRules {
         Violation.check(
                 spatial == numbers.kernelSpatialDimensions().length()
                         && spatial == numbers.outputSpatialDimensions().length(),
-                "input, kernel and output must have as many spatial dimensions, got " + numbers);
+                "input, kernel and output must have as many spatial dimensions, got %s",
+                numbers);
         checkDistinct(
                 "input",
                 rank,
@@ -318,33 +346,42 @@ final class WindowRules {
             TensorType lhs, TensorType rhs, ConvDimensionNumbers numbers, long batchGroups, long featureGroups) {
         Violation.check(
                 batchGroups == 1 || featureGroups == 1,
-                "batch_group_count and feature_group_count cannot both be greater than 1, got " + batchGroups + " and "
-                        + featureGroups);
+                "batch_group_count and feature_group_count cannot both be greater than 1, got %s and %s",
+                batchGroups,
+                featureGroups);
         long batch = lhs.dim(Math.toIntExact(numbers.inputBatchDimension()));
         long features = lhs.dim(Math.toIntExact(numbers.inputFeatureDimension()));
         long kernelFeatures = rhs.dim(Math.toIntExact(numbers.kernelInputFeatureDimension()));
         long outputFeatures = rhs.dim(Math.toIntExact(numbers.kernelOutputFeatureDimension()));
         Violation.check(
                 batch == DYNAMIC || batch % batchGroups == 0,
-                "the input's batch size " + batch + " must be a multiple of batch_group_count " + batchGroups);
+                "the input's batch size %s must be a multiple of batch_group_count %s",
+                batch,
+                batchGroups);
         if (features != DYNAMIC) {
             Violation.check(
                     features % featureGroups == 0,
-                    "the input's features " + features + " must be a multiple of feature_group_count " + featureGroups);
+                    "the input's features %s must be a multiple of feature_group_count %s",
+                    features,
+                    featureGroups);
             Violation.check(
                     kernelFeatures == DYNAMIC || features / featureGroups == kernelFeatures,
-                    "the kernel's input features " + kernelFeatures + " must be the input's " + features
-                            + " divided by feature_group_count " + featureGroups);
+                    "the kernel's input features %s must be the input's %s divided by feature_group_count %s",
+                    kernelFeatures,
+                    features,
+                    featureGroups);
         }
         if (outputFeatures != DYNAMIC) {
             Violation.check(
                     outputFeatures % batchGroups == 0,
-                    "the kernel's output features " + outputFeatures + " must be a multiple of batch_group_count "
-                            + batchGroups);
+                    "the kernel's output features %s must be a multiple of batch_group_count %s",
+                    outputFeatures,
+                    batchGroups);
             Violation.check(
                     outputFeatures % featureGroups == 0,
-                    "the kernel's output features " + outputFeatures + " must be a multiple of feature_group_count "
-                            + featureGroups);
+                    "the kernel's output features %s must be a multiple of feature_group_count %s",
+                    outputFeatures,
+                    featureGroups);
         }
     }
 }
