@@ -8,8 +8,14 @@
  * <h2>Compile for a machine that is not there</h2>
  *
  * {@snippet :
- * DecoderConfig model = DecoderConfig.llama(
- *         49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+ * DecoderConfig model = DecoderConfig.llama(llama -> llama.vocabulary(49152)
+ *         .width(576)
+ *         .depth(30)
+ *         .heads(9, 3, 64)
+ *         .feedForward(1536)
+ *         .maxPositions(8192)
+ *         .rotary(DecoderConfig.Rotary.of(100_000, 64))
+ *         .tiedHead());
  * InferenceRunner runner = InferenceRunner.of(model, DecodeOptions.greedy(256))
  *         .withMesh(List.of("data", "model"), MeshShape.hybrid(List.of(1, -1), List.of(2, 1)));
  * Compiled compiled = new AotCompiler(PluginLocator.ofUser())

@@ -25,8 +25,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compilation with the real plugins, in this process and in workers. */
 class AotCompilerTest {
-    private static final DecoderConfig TINY =
-            DecoderConfig.llama(256, 64, 2, 4, 2, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+    private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
+            .width(64)
+            .depth(2)
+            .heads(4, 2, 16)
+            .feedForward(128)
+            .maxPositions(512)
+            .tiedHead());
 
     private final PluginLocator plugins = PluginLocator.ofUser();
 

@@ -14,8 +14,13 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class DecodeSessionTest {
-    private static final DecoderConfig TINY =
-            DecoderConfig.llama(256, 64, 2, 4, 2, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+    private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
+            .width(64)
+            .depth(2)
+            .heads(4, 2, 16)
+            .feedForward(128)
+            .maxPositions(512)
+            .tiedHead());
     private static final int[][] PROMPTS = {{17, 201, 33}, {5}};
     private static final int[] KEY = RandomSource.RBG.key(0);
 

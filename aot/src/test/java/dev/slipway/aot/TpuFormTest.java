@@ -50,8 +50,13 @@ class TpuFormTest {
         "4, 2, 2, 2"
     })
     void itGivesTheTokensAndScoresOfASimpleProgramOnOneDevice(int kvHeads, int data, int fsdp, int model) {
-        DecoderConfig config = DecoderConfig.llama(
-                256, 64, 2, 8, kvHeads, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
+                .width(64)
+                .depth(2)
+                .heads(8, kvHeads, 16)
+                .feedForward(128)
+                .maxPositions(512)
+                .tiedHead());
         assertLikeOneDevice(config, CUT, data, fsdp, model);
     }
 
@@ -59,8 +64,13 @@ class TpuFormTest {
     @ParameterizedTest
     @CsvSource({"1, 8, 1", "1, 2, 4", "2, 4, 1"})
     void soItDoesWhereLayersAreLeftWhole(int data, int fsdp, int model) {
-        DecoderConfig config =
-                DecoderConfig.llama(256, 64, 2, 8, 8, 16, 128, 512, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
+                .width(64)
+                .depth(2)
+                .heads(8, 8, 16)
+                .feedForward(128)
+                .maxPositions(512)
+                .tiedHead());
         assertLikeOneDevice(config, TPU, data, fsdp, model);
     }
 

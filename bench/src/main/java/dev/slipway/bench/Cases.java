@@ -41,7 +41,14 @@ final class Cases {
     /** The shapes of a model, without weights: SmolLM2's from its card, others as {@link Presets} has them. */
     static DecoderConfig model(String name) {
         return name.equals(SMOLLM2)
-                ? DecoderConfig.llama(49_152, 576, 30, 9, 3, 64, 1536, 8192, Rotary.of(100_000, 64), 1e-5, true)
+                ? DecoderConfig.llama(llama -> llama.vocabulary(49_152)
+                        .width(576)
+                        .depth(30)
+                        .heads(9, 3, 64)
+                        .feedForward(1536)
+                        .maxPositions(8192)
+                        .rotary(Rotary.of(100_000, 64))
+                        .tiedHead())
                 : Presets.find(name)
                         .orElseThrow(() -> new IllegalArgumentException(
                                 "no model '" + name + "'; there are " + SMOLLM2 + " and " + Presets.names()));

@@ -71,11 +71,11 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
         return specialTokens().stops();
     }
 
-    /** What the model computes in: float32 unless it is AXLearn's and says otherwise. */
-    Dtype computeDtype();
+    /** What the model computes in, where its folder says so; AXLearn's do. */
+    Optional<Dtype> computeDtype();
 
-    /** What the model keeps keys and values in at rest: float32 unless it is AXLearn's and says otherwise. */
-    Dtype cacheDtype();
+    /** What the model keeps keys and values in at rest, where its folder says so; AXLearn's do. */
+    Optional<Dtype> cacheDtype();
 
     /** The names that {@link #read} knows: {@link Parameters}' with {@code layers/N/} before a layer's weight. */
     ImmutableSet<String> names();

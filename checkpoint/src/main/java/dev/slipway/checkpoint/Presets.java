@@ -55,17 +55,13 @@ public final class Presets {
             int maxPositions,
             double theta,
             boolean tiedHead) {
-        return DecoderConfig.llama(
-                vocabulary,
-                width,
-                depth,
-                heads,
-                kvHeads,
-                headDim,
-                feedForward,
-                maxPositions,
-                Rotary.of(theta, headDim),
-                1e-5,
-                tiedHead);
+        return DecoderConfig.llama(llama -> llama.vocabulary(vocabulary)
+                .width(width)
+                .depth(depth)
+                .heads(heads, kvHeads, headDim)
+                .feedForward(feedForward)
+                .maxPositions(maxPositions)
+                .rotary(Rotary.of(theta, headDim))
+                .tiedHead(tiedHead));
     }
 }

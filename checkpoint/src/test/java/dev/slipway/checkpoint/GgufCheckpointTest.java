@@ -193,7 +193,13 @@ class GgufCheckpointTest {
     void aLlamaIsRead() {
         try (Checkpoint checkpoint = llama()) {
             assertThat(checkpoint.config())
-                    .isEqualTo(DecoderConfig.llama(7, WIDTH, 2, 4, 2, 4, 5, 64, Rotary.of(10_000, 4), 1e-5, true));
+                    .isEqualTo(DecoderConfig.llama(llama -> llama.vocabulary(7)
+                            .width(WIDTH)
+                            .depth(2)
+                            .heads(4, 2, 4)
+                            .feedForward(5)
+                            .maxPositions(64)
+                            .tiedHead()));
         }
     }
 
@@ -506,6 +512,27 @@ class GgufCheckpointTest {
                 writer.with("llama." + key, size ? (Object) Integer.valueOf(value) : (Object) Float.valueOf(value))
                         .bytes(),
                 "metadata llama.%s is %s, but %s is expected; convert it anew".formatted(key, value, expected));
+    }
+
+    @Test
+    void yarnsFactorOnCosineAndSineIsMultipliedByTheFilesOwn() {
+        GgufWriter writer = metadata("llama")
+                .with("llama.rope.scaling.type", "yarn")
+                .with("llama.rope.scaling.original_context_length", 32)
+                .with("llama.rope.scaling.factor", 4f)
+                .with("llama.rope.scaling.attn_factor", 0.5f);
+        addTensors(writer, "llama");
+
+        try (Checkpoint checkpoint = Checkpoint.open(writer.write(folder.resolve("yarn.gguf")))) {
+            assertThat(checkpoint
+                            .config()
+                            .layers()
+                            .getFirst()
+                            .rotary()
+                            .scaling()
+                            .magnitude())
+                    .isEqualTo(0.5 * (0.1 * Math.log(4) + 1));
+        }
     }
 
     @ParameterizedTest

@@ -56,18 +56,14 @@ class HuggingFaceConfigTest {
     @Test
     void aLlamaIsRead() {
         assertThat(config(model("llama")))
-                .isEqualTo(DecoderConfig.llama(
-                        512,
-                        64,
-                        3,
-                        4,
-                        2,
-                        16,
-                        128,
-                        256,
-                        new Rotary(500_000, 16, new Scaling.Llama3(8, 1, 4, 32)),
-                        1e-6,
-                        false));
+                .isEqualTo(DecoderConfig.llama(llama -> llama.vocabulary(512)
+                        .width(64)
+                        .depth(3)
+                        .heads(4, 2, 16)
+                        .feedForward(128)
+                        .maxPositions(256)
+                        .rotary(new Rotary(500_000, 16, new Scaling.Llama3(8, 1, 4, 32)))
+                        .epsilon(1e-6)));
     }
 
     @Test

@@ -4,12 +4,13 @@ package dev.slipway.cli;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.Compiled;
 import dev.slipway.aot.InferenceRunner;
+import dev.slipway.checkpoint.Checkpoint;
+import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.runtime.StatusException;
-import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -35,19 +36,6 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = "Compiles a model's inference programs for a machine, which need not be here.")
 final class CompileCommand implements Callable<Integer> {
-    /** How a program's element types are named on the command line. */
-    enum Precision {
-        BF16,
-        F32;
-
-        ElementType element() {
-            return switch (this) {
-                case BF16 -> ElementType.BF16;
-                case F32 -> ElementType.F32;
-            };
-        }
-    }
-
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec spec;
@@ -96,8 +84,9 @@ final class CompileCommand implements Callable<Integer> {
     @Option(
             names = "--dtype",
             description =
-                    "Element type of weights, activations and cache: ${COMPLETION-CANDIDATES}; bf16 on accelerators, f32 on CPUs by default.")
-    private @Nullable Precision dtype;
+                    "Element type of weights, activations and cache: ${COMPLETION-CANDIDATES}; by default what an AXLearn folder"
+                            + " says, for others bf16 on accelerators and f32 on CPUs.")
+    private @Nullable Dtype dtype;
 
     @Option(names = "--layers", description = "scanned (one body for all layers) or unrolled.")
     private Form.@Nullable Layers layers;
@@ -203,9 +192,7 @@ final class CompileCommand implements Callable<Integer> {
                 List<Comparison.Outcome> outcomes = new ArrayList<>();
                 for (Job job : jobs) {
                     plugins.locate(job.machine().platform());
-                    plugins.begin(
-                            job.machine().platform(),
-                            "compiling " + job.method() + " for " + Machines.title(job.machine()));
+                    plugins.begin(job.machine().platform(), job.doing());
                     outcomes.add(compile(compiler, opened.name(), job, machines.size() > 1));
                 }
                 Comparison compared = new Comparison(outcomes);
@@ -224,6 +211,10 @@ final class CompileCommand implements Callable<Integer> {
         Topology machine() {
             return lowered.topology();
         }
+
+        String doing() {
+            return "compiling " + method + " for " + Machines.title(machine());
+        }
     }
 
     private Job lower(InferenceRunner runner, Topology machine, String method) throws IOException {
@@ -240,8 +231,7 @@ final class CompileCommand implements Callable<Integer> {
     private Comparison.Outcome compile(AotCompiler compiler, String modelName, Job job, boolean compared)
             throws IOException {
         Compiled compiled;
-        try (Progress progress = Progress.begin(
-                output, "compiling " + job.method() + " for " + job.machine().name())) {
+        try (Progress progress = Progress.begin(output, job.doing())) {
             compiled = compiler.compile(job.lowered(), compilerOptions());
             progress.at("done");
         } catch (StatusException.CompileTimeHbmOom e) {
@@ -278,10 +268,7 @@ final class CompileCommand implements Callable<Integer> {
             int columns = prefillChunk;
             decode = decode.with(options -> options.prefillChunk(columns));
         }
-        Form form = InferenceRunner.formFor(machine.chip());
-        if (dtype != null) {
-            form = form.withElements(dtype.element());
-        }
+        Form form = withTypes(InferenceRunner.formFor(machine.chip()), opened);
         if (layers != null) {
             form = form.withLayers(layers);
         }
@@ -290,6 +277,21 @@ final class CompileCommand implements Callable<Integer> {
                 .withMesh(meshOptions.spec())
                 .withOrder(meshOptions.order())
                 .withForm(form);
+    }
+
+    /** A form with the types that were asked for, or else with those that the model's folder states. */
+    private Form withTypes(Form form, Model opened) {
+        if (dtype != null) {
+            return form.withElements(dtype.element());
+        }
+        Form computing = opened.checkpoint()
+                .flatMap(Checkpoint::computeDtype)
+                .map(stated -> form.withElements(stated.element()))
+                .orElse(form);
+        return opened.checkpoint()
+                .flatMap(Checkpoint::cacheDtype)
+                .map(stated -> computing.withCache(stated.element()))
+                .orElse(computing);
     }
 
     private Map<String, Object> compilerOptions() {

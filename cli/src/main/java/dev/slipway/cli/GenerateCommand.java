@@ -8,7 +8,6 @@ import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
-import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
@@ -241,22 +240,16 @@ final class GenerateCommand implements Callable<Integer> {
 
     /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */
     private @Nullable Form form(Model opened, Topology machine) {
-        ElementType compute = element(opened.weights().computeDtype());
-        ElementType cache = element(opened.weights().cacheDtype());
-        if (layers == null && matrices == null && compute.equals(ElementType.F32) && cache.equals(ElementType.F32)) {
+        Dtype compute = opened.weights().computeDtype().orElse(Dtype.F32);
+        Dtype cache = opened.weights().cacheDtype().orElse(Dtype.F32);
+        if (layers == null && matrices == null && compute == Dtype.F32 && cache == Dtype.F32) {
             return null;
         }
-        Form form =
-                InferenceRunner.formFor(machine.chip()).withElements(compute).withCache(cache);
+        Form form = InferenceRunner.formFor(machine.chip())
+                .withElements(compute.element())
+                .withCache(cache.element());
         form = layers == null ? form : form.withLayers(layers);
         return matrices == null ? form : form.withMatrices(matrices);
-    }
-
-    private static ElementType element(Dtype dtype) {
-        return switch (dtype) {
-            case F32 -> ElementType.F32;
-            case BF16 -> ElementType.BF16;
-        };
     }
 
     private void show(String text) {

@@ -69,18 +69,19 @@ class AxlearnProgramsTest {
 
     private static DecoderConfig config(JsonNode model) {
         JsonNode h = model.get("hyperparameters");
-        return DecoderConfig.llama(
-                h.get("vocab_size").intValue(),
-                h.get("model_dim").intValue(),
-                h.get("num_layers").intValue(),
-                h.get("num_heads").intValue(),
-                h.get("num_kv_heads").intValue(),
-                h.get("head_dim").intValue(),
-                h.get("ffn_dim").intValue(),
-                4096,
-                Rotary.of(h.get("rope_theta").doubleValue(), h.get("head_dim").intValue()),
-                h.get("norm_eps").doubleValue(),
-                h.get("tied_lm_head").booleanValue());
+        return DecoderConfig.llama(llama -> llama.vocabulary(h.get("vocab_size").intValue())
+                .width(h.get("model_dim").intValue())
+                .depth(h.get("num_layers").intValue())
+                .heads(
+                        h.get("num_heads").intValue(),
+                        h.get("num_kv_heads").intValue(),
+                        h.get("head_dim").intValue())
+                .feedForward(h.get("ffn_dim").intValue())
+                .maxPositions(4096)
+                .rotary(Rotary.of(
+                        h.get("rope_theta").doubleValue(), h.get("head_dim").intValue()))
+                .epsilon(h.get("norm_eps").doubleValue())
+                .tiedHead(h.get("tied_lm_head").booleanValue()));
     }
 
     private static InferenceRunner runner(DecoderConfig config) {

@@ -4,9 +4,12 @@ package dev.slipway.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.slipway.runtime.SerializedExecutable;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +78,35 @@ class CompileCommandTest {
                 .isEqualTo("64");
         assertThat(options.get("xla_tpu_control_large_2nd_minor_layout_for_x16").asInt())
                 .isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "axlearn, '', f32, false",
+        "axlearn-bf16-cache, '', f32, true",
+        "axlearn-bf16, '', bf16, true",
+        "axlearn-bf16, --dtype=F32, f32, false"
+    })
+    void aFolderOfAxlearnsSaysWhatItsProgramComputesIn(String name, String option, String weights, boolean bfloat16)
+            throws IOException {
+        Path module = folder.resolve("module.mlir");
+        List<String> arguments = new ArrayList<>(List.of(
+                "compile",
+                "--model=src/test/resources/dev/slipway/cli/" + name,
+                "--target=v5e-4",
+                "--axlearn",
+                "--lower-only",
+                "--module=" + module));
+        if (!option.isEmpty()) {
+            arguments.add(option);
+        }
+
+        Slipway run = Slipway.run(arguments.toArray(String[]::new));
+
+        assertThat(run.code()).as(run.err()).isZero();
+        String text = Files.readString(module);
+        assertThat(text).containsPattern("@main\\([^)]*?: tensor<[0-9x]+x" + weights + ">");
+        assertThat(text.contains("xbf16>")).isEqualTo(bfloat16);
     }
 
     private static String partition(JsonNode report, String path) {

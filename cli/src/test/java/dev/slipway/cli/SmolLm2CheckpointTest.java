@@ -69,8 +69,14 @@ class SmolLm2CheckpointTest {
     @Test
     void theModelIsALlama() {
         assertThat(model.config())
-                .isEqualTo(
-                        DecoderConfig.llama(49_152, 576, 30, 9, 3, 64, 1536, 8192, Rotary.of(100_000, 64), 1e-5, true));
+                .isEqualTo(DecoderConfig.llama(llama -> llama.vocabulary(49_152)
+                        .width(576)
+                        .depth(30)
+                        .heads(9, 3, 64)
+                        .feedForward(1536)
+                        .maxPositions(8192)
+                        .rotary(Rotary.of(100_000, 64))
+                        .tiedHead()));
         assertThat(Parameters.count(model.config())).isEqualTo(134_515_008);
         assertThat(model.specialTokens().bos()).hasValue(1);
         assertThat(model.specialTokens().eos()).hasValue(2);

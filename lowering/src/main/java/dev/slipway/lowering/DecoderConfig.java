@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decoder-only transformer in plain terms: everything that lowering has to know of a model, and nothing of where its
@@ -74,40 +76,125 @@ public record DecoderConfig(
     /**
      * A Llama: RMS norm before each block, rotary positions, grouped-query attention, SwiGLU, no biases.
      *
-     * @param tiedHead whether the logits use the embedding's matrix
+     * {@snippet :
+     * DecoderConfig smolLm2 = DecoderConfig.llama(llama -> llama.vocabulary(49_152)
+     *         .width(576)
+     *         .depth(30)
+     *         .heads(9, 3, 64)
+     *         .feedForward(1536)
+     *         .maxPositions(8192)
+     *         .rotary(DecoderConfig.Rotary.of(100_000, 64))
+     *         .tiedHead());
+     * }
+     *
+     * @throws LoweringException if a size was not given, or for the constructor's reasons
      */
-    public static DecoderConfig llama(
-            int vocabulary,
-            int width,
-            int depth,
-            int heads,
-            int kvHeads,
-            int headDim,
-            int feedForward,
-            int maxPositions,
-            Rotary rotary,
-            double epsilon,
-            boolean tiedHead) {
-        return new DecoderConfig(
-                "llama",
-                vocabulary,
-                width,
-                maxPositions,
-                Attention.of(heads, kvHeads, headDim),
-                repeat(Layer.full(rotary), depth),
-                new FeedForward.Gated(feedForward, Activation.SILU, false),
-                Norm.rms(epsilon),
-                NormPlacement.BEFORE,
-                false,
-                1,
-                tiedHead,
-                0);
+    public static DecoderConfig llama(Consumer<Llama> sizes) {
+        Llama llama = new Llama();
+        sizes.accept(llama);
+        return llama.config();
     }
 
     /** {@code depth} layers alike. */
     public static ImmutableList<Layer> repeat(Layer layer, int depth) {
         positive("depth", depth);
         return ImmutableList.copyOf(Collections.nCopies(depth, layer));
+    }
+
+    /** The sizes of a Llama, all of which are to be given, and what else one may say of it. */
+    public static final class Llama {
+        private int vocabulary;
+        private int width;
+        private int depth;
+        private int heads;
+        private int kvHeads;
+        private int headDim;
+        private int feedForward;
+        private int maxPositions;
+        private @Nullable Rotary rotary;
+        private double epsilon = 1e-5;
+        private boolean tiedHead;
+
+        private Llama() {}
+
+        /** Rows of the embedding and columns of the logits. */
+        public Llama vocabulary(int rows) {
+            vocabulary = rows;
+            return this;
+        }
+
+        /** The residual stream's size. */
+        public Llama width(int size) {
+            width = size;
+            return this;
+        }
+
+        /** How many layers there are. */
+        public Llama depth(int layers) {
+            depth = layers;
+            return this;
+        }
+
+        /** Query heads, key and value heads, and the size of a head, as in {@link Attention#of}. */
+        public Llama heads(int query, int keyValue, int size) {
+            heads = query;
+            kvHeads = keyValue;
+            headDim = size;
+            return this;
+        }
+
+        /** Size between the projections of the block after attention. */
+        public Llama feedForward(int hidden) {
+            feedForward = hidden;
+            return this;
+        }
+
+        /** How many positions the model was made for. */
+        public Llama maxPositions(int positions) {
+            maxPositions = positions;
+            return this;
+        }
+
+        /** How queries and keys turn; whole heads by a base of 10,000 where it is not said. */
+        public Llama rotary(Rotary turning) {
+            rotary = turning;
+            return this;
+        }
+
+        /** What the norms add to the mean square; 1e-5 where it is not said. */
+        public Llama epsilon(double added) {
+            epsilon = added;
+            return this;
+        }
+
+        /** The logits use the embedding's matrix; where it is not said they have one of their own. */
+        public Llama tiedHead() {
+            return tiedHead(true);
+        }
+
+        /** Whether the logits use the embedding's matrix. */
+        public Llama tiedHead(boolean tied) {
+            tiedHead = tied;
+            return this;
+        }
+
+        private DecoderConfig config() {
+            Attention attention = Attention.of(heads, kvHeads, headDim);
+            return new DecoderConfig(
+                    "llama",
+                    vocabulary,
+                    width,
+                    maxPositions,
+                    attention,
+                    repeat(Layer.full(rotary != null ? rotary : Rotary.of(10_000, headDim)), depth),
+                    new FeedForward.Gated(feedForward, Activation.SILU, false),
+                    Norm.rms(epsilon),
+                    NormPlacement.BEFORE,
+                    false,
+                    1,
+                    tiedHead,
+                    0);
+        }
     }
 
     /**

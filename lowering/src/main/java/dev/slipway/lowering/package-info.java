@@ -5,8 +5,14 @@
  * and results say how they lie on the devices. No weight is needed, and no plugin.
  *
  * {@snippet :
- * DecoderConfig model = DecoderConfig.llama(
- *         49152, 576, 30, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+ * DecoderConfig model = DecoderConfig.llama(llama -> llama.vocabulary(49152)
+ *         .width(576)
+ *         .depth(30)
+ *         .heads(9, 3, 64)
+ *         .feedForward(1536)
+ *         .maxPositions(8192)
+ *         .rotary(DecoderConfig.Rotary.of(100_000, 64))
+ *         .tiedHead());
  * Mesh mesh = Mesh.of(Topologies.resolve("v5e-16"), MeshSpec.of(List.of("data", "model"), 1, -1));
  * InferenceProgram program = DecodePrograms.of(
  *                 model,

@@ -12,8 +12,13 @@ import org.junit.jupiter.api.Test;
 
 /** How AXLearn's programs are written where element types are narrow, without a plugin. */
 class AxlearnFormTest {
-    private static final DecoderConfig MODEL =
-            DecoderConfig.llama(97, 64, 2, 4, 2, 16, 128, 256, DecoderConfig.Rotary.of(10_000, 16), 1e-5, true);
+    private static final DecoderConfig MODEL = DecoderConfig.llama(llama -> llama.vocabulary(97)
+            .width(64)
+            .depth(2)
+            .heads(4, 2, 16)
+            .feedForward(128)
+            .maxPositions(256)
+            .tiedHead());
     private static final Mesh MESH = Mesh.of(Topologies.resolve("v5e-1"), MeshSpec.of(List.of("data", "model"), 1, 1));
 
     private static String text(Form form) {

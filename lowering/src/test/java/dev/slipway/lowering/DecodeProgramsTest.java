@@ -22,8 +22,14 @@ class DecodeProgramsTest {
     private static final InputBatchSpec BATCH = InputBatchSpec.prefix(16, 64);
 
     private static DecoderConfig smolLm2(int depth) {
-        return DecoderConfig.llama(
-                49152, 576, depth, 9, 3, 64, 1536, 8192, DecoderConfig.Rotary.of(100_000, 64), 1e-5, true);
+        return DecoderConfig.llama(llama -> llama.vocabulary(49152)
+                .width(576)
+                .depth(depth)
+                .heads(9, 3, 64)
+                .feedForward(1536)
+                .maxPositions(8192)
+                .rotary(DecoderConfig.Rotary.of(100_000, 64))
+                .tiedHead());
     }
 
     private static Mesh mesh(int... shape) {

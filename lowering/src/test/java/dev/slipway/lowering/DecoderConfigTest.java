@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.lowering;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.google.common.collect.ImmutableList;
@@ -10,6 +11,27 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class DecoderConfigTest {
+    @Test
+    void aLlamaTurnsWholeHeadsUnlessItIsSaid() {
+        DecoderConfig llama = DecoderConfig.llama(sizes -> sizes.vocabulary(8)
+                .width(8)
+                .depth(3)
+                .heads(2, 1, 4)
+                .feedForward(8)
+                .maxPositions(8));
+
+        assertThat(llama.layers()).hasSize(3).containsOnly(DecoderConfig.Layer.full(Rotary.of(10_000, 4)));
+        assertThat(llama.tiedHead()).isFalse();
+    }
+
+    @Test
+    void aLlamaWithoutASizeIsRefused() {
+        refused(
+                () -> DecoderConfig.llama(sizes ->
+                        sizes.vocabulary(8).width(8).depth(1).heads(2, 1, 4).maxPositions(8)),
+                "hidden is 0; a positive number is expected");
+    }
+
     private static void refused(ThrowingCallable made, String message) {
         assertThatExceptionOfType(LoweringException.class).isThrownBy(made).withMessage(message);
     }
@@ -39,7 +61,14 @@ class DecoderConfigTest {
     @Test
     void aRotationOfMoreThanAHeadIsRefused() {
         refused(
-                () -> DecoderConfig.llama(8, 8, 1, 2, 2, 4, 8, 8, Rotary.of(10_000, 8), 1e-5, true),
+                () -> DecoderConfig.llama(llama -> llama.vocabulary(8)
+                        .width(8)
+                        .depth(1)
+                        .heads(2, 2, 4)
+                        .feedForward(8)
+                        .maxPositions(8)
+                        .rotary(Rotary.of(10_000, 8))
+                        .tiedHead()),
                 "rotary dims 8 are more than the 4 of a head");
     }
 }

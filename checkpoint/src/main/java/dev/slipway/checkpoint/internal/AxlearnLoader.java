@@ -75,7 +75,7 @@ final class AxlearnLoader {
                 parts,
                 specials(json, config.vocabulary()),
                 dtype(json, "compute_dtype"),
-                dtype(json, "kv_cache_dtype"),
+                dtype(json, "kv_cache_dtype").or(() -> dtype(json, "compute_dtype")), // as AXLearn's caches are
                 Optional::empty,
                 Optional::empty);
     }
@@ -90,7 +90,7 @@ final class AxlearnLoader {
             }
         });
         // As fuji's norms are: in the type of what they are given
-        if (dtype(json, "compute_dtype") != Dtype.F32
+        if (dtype(json, "compute_dtype").equals(Optional.of(Dtype.BF16))
                 && json.string("norm_forward_dtype")
                         .filter(name -> name.startsWith("float32"))
                         .isPresent()) {
@@ -116,25 +116,22 @@ final class AxlearnLoader {
             throw unsupported(json, "rope_fraction_of_head");
         }
         int headDim = json.requiredSize("head_dim");
-        DecoderConfig llama = DecoderConfig.llama(
-                json.requiredSize("vocab_size"),
-                json.requiredSize("model_dim"),
-                Loader.depth(json.file(), json.requiredInteger("num_layers")),
-                json.requiredSize("num_heads"),
-                json.requiredSize("num_kv_heads"),
-                headDim,
-                json.requiredSize("ffn_dim"),
-                json.size("max_sequence_length").orElse(UNLIMITED),
-                Rotary.of(json.requiredPositive("rope_theta"), headDim),
-                json.requiredNumber("norm_eps"),
-                json.flag("tied_lm_head").orElse(true));
+        DecoderConfig llama = DecoderConfig.llama(sizes -> sizes.vocabulary(json.requiredSize("vocab_size"))
+                .width(json.requiredSize("model_dim"))
+                .depth(Loader.depth(json.file(), json.requiredInteger("num_layers")))
+                .heads(json.requiredSize("num_heads"), json.requiredSize("num_kv_heads"), headDim)
+                .feedForward(json.requiredSize("ffn_dim"))
+                .maxPositions(json.size("max_sequence_length").orElse(UNLIMITED))
+                .rotary(Rotary.of(json.requiredPositive("rope_theta"), headDim))
+                .epsilon(json.requiredNumber("norm_eps"))
+                .tiedHead(json.flag("tied_lm_head").orElse(true)));
         return json.positive("attention_scale_value")
                 .map(scale -> llama.withAttention(llama.attention().withScale(scale)))
                 .orElse(llama);
     }
 
-    private static Dtype dtype(Json json, String key) {
-        return json.string(key).filter(name -> name.startsWith("bfloat16")).isPresent() ? Dtype.BF16 : Dtype.F32;
+    private static Optional<Dtype> dtype(Json json, String key) {
+        return json.string(key).map(name -> name.startsWith("bfloat16") ? Dtype.BF16 : Dtype.F32);
     }
 
     private static UnsupportedModelException unsupported(Json json, String key) {

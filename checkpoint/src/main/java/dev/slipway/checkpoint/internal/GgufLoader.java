@@ -89,8 +89,8 @@ final class GgufLoader {
                 config,
                 parts,
                 specials,
-                Dtype.F32,
-                Dtype.F32,
+                Optional.empty(),
+                Optional.empty(),
                 () -> tokens.map(list -> tokenizer(list, specials)),
                 () -> template.map(
                         text -> ChatTemplate.of(text, text(tokens, specials.bos()), text(tokens, specials.eos()))));
@@ -223,8 +223,7 @@ final class GgufLoader {
         }
         if (weights.has("rope_factors_short.weight")) {
             // exact up to the original context, where the short factors hold
-            double magnitude = positive(".rope.scaling.attn_factor").orElse(1.0);
-            return new Scaling.PerPair(divisors(weights.get("rope_factors_short.weight", dims / 2)), magnitude);
+            return new Scaling.PerPair(divisors(weights.get("rope_factors_short.weight", dims / 2)), attentionFactor());
         }
         String type = metadata.string(arch + ".rope.scaling.type").orElse("none");
         return switch (type) {
@@ -239,12 +238,17 @@ final class GgufLoader {
                         Turns.read(
                                 metadata, arch + ".rope.scaling.yarn_beta_fast", arch + ".rope.scaling.yarn_beta_slow"),
                         true,
-                        RotaryScalings.magnitude(stretch(), 1));
+                        RotaryScalings.magnitude(stretch(), 1) * attentionFactor());
             default ->
                 throw new UnsupportedModelException(
                         "%s scales its rotary positions by %s; none, linear and yarn are supported"
                                 .formatted(gguf.file(), type));
         };
+    }
+
+    /** Factor on cosine and sine, beside YaRN's own. */
+    private double attentionFactor() {
+        return positive(".rope.scaling.attn_factor").orElse(1.0);
     }
 
     private double stretch() {

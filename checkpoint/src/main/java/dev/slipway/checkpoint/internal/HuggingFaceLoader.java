@@ -6,7 +6,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.CheckpointException;
-import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
@@ -71,8 +70,8 @@ final class HuggingFaceLoader {
                 config,
                 parts,
                 specials(folder, json),
-                Dtype.F32,
-                Dtype.F32,
+                Optional.empty(),
+                Optional.empty(),
                 () -> tokenizer(folder),
                 () -> template(folder));
     }

@@ -17,6 +17,7 @@ import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -26,8 +27,8 @@ import java.util.function.Supplier;
  *
  * @param arena holds the mapped files
  * @param weights of each weight the parts that make it up, in order; empty for a configuration alone
- * @param computeDtype what activations are
- * @param cacheDtype what keys and values are kept in at rest
+ * @param computeDtype what activations are, where it is said
+ * @param cacheDtype what keys and values are kept in at rest, where it is said
  * @param lateTokenizer makes the tokenizer on first use: reading a vocabulary takes longer than all the rest, and an odd
  *     one does not stand in the way of other uses
  * @param lateTemplate makes the chat template on first use
@@ -38,8 +39,8 @@ public record OpenCheckpoint(
         DecoderConfig config,
         ImmutableMap<String, ImmutableList<View>> weights,
         SpecialTokens specialTokens,
-        Dtype computeDtype,
-        Dtype cacheDtype,
+        Optional<Dtype> computeDtype,
+        Optional<Dtype> cacheDtype,
         Supplier<Optional<Tokenizer>> lateTokenizer,
         Supplier<Optional<ChatTemplate>> lateTemplate)
         implements Checkpoint {
@@ -85,13 +86,10 @@ public record OpenCheckpoint(
     }
 
     private static Dtype dtype(ElementType type) {
-        if (type.equals(ElementType.F32)) {
-            return Dtype.F32;
-        }
-        if (type.equals(ElementType.BF16)) {
-            return Dtype.BF16;
-        }
-        throw new IllegalArgumentException("weights are read as f32 or bf16, not " + type);
+        return Arrays.stream(Dtype.values())
+                .filter(dtype -> dtype.element().equals(type))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("weights are read as f32 or bf16, not " + type));
     }
 
     @Override
