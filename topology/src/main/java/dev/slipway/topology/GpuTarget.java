@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.topology;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /**
  * What XLA's GPU compiler has to know of a GPU to compile for it without one: the figures of a {@code
@@ -47,8 +49,18 @@ public record GpuTarget(
 
     private static final String DNN_VERSION = "9.10.0";
 
-    /** @throws InvalidTopologyException if a figure is below 0 or without end, on which compilers may abort */
+    private static final Pattern CAPABILITY = Pattern.compile("\\d{1,3}\\.\\d{1,3}a?|gfx\\w+(:\\w+[+-])*");
+
+    /**
+     * @throws InvalidTopologyException if the capability is none, or a figure is below 0 or without end, on which
+     *     compilers may abort
+     */
     public GpuTarget {
+        if (!CAPABILITY.matcher(capability).matches()) {
+            throw new InvalidTopologyException(
+                    "Chip %s has capability \"%s\": one like 9.0, 9.0a or gfx942 was expected"
+                            .formatted(model, capability));
+        }
         ChipSpec.figure(model, "cores", cores);
         ChipSpec.figure(model, "fpus_per_core", fpusPerCore);
         ChipSpec.figure(model, "clock_ghz", clockGhz);
@@ -189,7 +201,16 @@ public record GpuTarget(
         out.append("  ").append(name).append(": ").append(value).append('\n');
     }
 
+    /** As protobuf reads it back, whatever stands in it. */
     private static String quoted(String text) {
-        return String.format(Locale.ROOT, "\"%s\"", text);
+        StringBuilder out = new StringBuilder("\"");
+        for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
+            if (b >= ' ' && b <= '~' && b != '"' && b != '\\') {
+                out.append((char) b);
+            } else {
+                out.append(String.format(Locale.ROOT, "\\%03o", b & 0xff));
+            }
+        }
+        return out.append('"').toString();
     }
 }

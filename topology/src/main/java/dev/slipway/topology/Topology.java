@@ -40,9 +40,9 @@ public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bou
                     + ") cannot be made of hosts of " + host + ": each extent must be a multiple of the host's");
         }
         long perSlice = (long) slice.volume() * chip.devicesPerChip();
-        if (perSlice * slices > Integer.MAX_VALUE / 2) {
-            throw new InvalidTopologyException(name + " with " + slices + " slices has " + perSlice * slices
-                    + " devices: that is more than ids can count");
+        if (perSlice > Integer.MAX_VALUE / 2 / slices) {
+            throw new InvalidTopologyException(
+                    name + " with " + slices + " slices of " + perSlice + " devices: that is more than ids can count");
         }
         if (chip.accelerator() instanceof Accelerator.Tpu
                 && slices > 1

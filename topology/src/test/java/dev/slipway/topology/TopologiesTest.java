@@ -94,9 +94,9 @@ class TopologiesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, -1})
+    @ValueSource(ints = {0, -1, -1_073_741_823}) // four times the last are 4 in 32 bits
     void fewerThanOneSliceIsRefused(int slices) {
-        for (String name : List.of("v5e-8", "h100-8", "cpu-8")) {
+        for (String name : List.of("v5e-8", "h100-8", "h100-8x4", "cpu-8")) {
             assertThatThrownBy(() -> Topologies.resolve(name, slices))
                     .isInstanceOf(InvalidTopologyException.class)
                     .hasMessageContaining(slices + " slices");

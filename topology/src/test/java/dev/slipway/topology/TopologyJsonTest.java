@@ -34,15 +34,66 @@ class TopologyJsonTest {
 
     @Test
     void aUsersOwnChipIsReadInFull() {
-        Topology mine = Topologies.fromJson("""
+        Topology mine = Topologies.fromJson(lab("", ""));
+        assertThat(mine.platform()).isEqualTo(Platform.GPU);
+        assertThat(mine.chip().hbmBytes()).isEqualTo(8L << 30);
+        assertThat(Topologies.fromJson(Topologies.toJson(mine))).isEqualTo(mine);
+    }
+
+    /** A GPU of one's own; some of its text may be replaced. */
+    private static String lab(String part, String replacement) {
+        return """
                 {"name": "lab", "slice": [4, 1, 1], "host": [4, 1, 1], "chip": {
                   "name": "x1", "device_kind": "X1", "cores": 64, "hbm_bytes": 8589934592, "hbm_bytes_per_second": 5e11,
                   "gpu": {"capability": "9.0", "fpus_per_core": 128, "shared_bytes_per_core": 233472,
                           "shared_bytes_per_block_optin": 232448, "devices_per_host": 4}}}
+                """.replace(part, replacement);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "\"hbm_bytes_per_second\" | \"hbm_bandwith\" | chip has an unknown field \"hbm_bandwith\"",
+                "\"fpus_per_core\": 128 | \"fpus_per_core\": 128, \"l2\": 1 | chip.gpu has an unknown field \"l2\"",
+                "\"9.0\" | \"90\" | Chip X1 has capability \"90\": one like 9.0",
+                "\"9.0\" | \"9.x\" | Chip X1 has capability \"9.x\"",
+                "\"9.0\" | \"\" | Chip X1 has capability \"\"",
+            })
+    void whatIsWrongWithAUsersChipIsNamed(String part, String replacement, String complaint) {
+        assertThatThrownBy(() -> Topologies.fromJson(lab(part, replacement)))
+                .isInstanceOf(InvalidTopologyException.class)
+                .hasMessageContaining(complaint);
+    }
+
+    @Test
+    void asManyDevicesAsLongsCannotCountAreRefused() {
+        String json = lab("[4, 1, 1], \"host\": [4, 1, 1]", "[1024, 1024, 1024], \"host\": [1, 1, 1], \"slices\": 16")
+                .replace("\"cores\": 64", "\"cores\": 64, \"devices_per_chip\": 1073741824");
+
+        assertThatThrownBy(() -> Topologies.fromJson(json))
+                .isInstanceOf(InvalidTopologyException.class)
+                .hasMessage("lab with 16 slices of 1152921504606846976 devices: that is more than ids can count");
+    }
+
+    @Test
+    void aUsersGpuMayHaveAnyNameForItsKind() {
+        Topology mine = Topologies.fromJson(lab("\"X1\"", "\"the \\\"big\\\" ü\\\\\\n\""));
+
+        assertThat(((PluginSpec.Gpu) mine.plugin()).targetConfig())
+                .contains("name: \"the \\042big\\042 \\303\\274\\134\\012\"\n");
+    }
+
+    @Test
+    void aChipMayBeCopiedFromTheCatalogueWithItsPlace() {
+        Topology mine = Topologies.fromJson("""
+                {"name": "lab", "slice": [2, 2, 1], "host": [2, 2, 1], "chip": {
+                  "name": "v5e", "device_kind": "TPU v5 lite", "links": 4,
+                  "tpu": {"libtpu_name": "v5e", "chip_config": "default", "torus_rank": 2, "shapes": ["2x2"],
+                          "wrap": "16", "aliases": ["v5litepod"]}}}
                 """);
-        assertThat(mine.platform()).isEqualTo(Platform.GPU);
-        assertThat(mine.chip().hbmBytes()).isEqualTo(8L << 30);
-        assertThat(Topologies.fromJson(Topologies.toJson(mine))).isEqualTo(mine);
+
+        assertThat(mine.chip().links()).isEqualTo(4);
     }
 
     @ParameterizedTest

@@ -11,8 +11,10 @@ import dev.slipway.topology.Wrap;
 import dev.slipway.topology.json.JsonFault;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -21,6 +23,10 @@ import tools.jackson.databind.node.ObjectNode;
 /** Machines and chips as JSON, in both directions. */
 public final class TopologyJson {
     private static final Set<String> TOPOLOGY_FIELDS = Set.of("name", "chip", "slices", "slice", "host", "wrap");
+
+    /** A user's chip may be copied from the catalogue, where these say more of it. */
+    private static final List<String> PLACE_IN_CATALOGUE =
+            List.of("aliases", "shapes", "cubes", "extra_shapes", "wrap");
 
     /** Made when there is a text to read or write: the catalogue, which every start reads, is in Java by then. */
     private static final class Text {
@@ -45,7 +51,7 @@ public final class TopologyJson {
         fields.allowOnly(TOPOLOGY_FIELDS);
         ChipSpec chip = fields.get("chip") instanceof String name
                 ? ChipCatalogue.get().entry(name).chip()
-                : readChip(fields.get("chip"));
+                : readUsersChip(JsonFields.of(fields.get("chip"), "chip"));
         Bounds slice = bounds(fields.integers("slice", 3));
         Bounds host = bounds(fields.integers("host", 3));
         Wrap wrap = Wrap.NONE;
@@ -77,6 +83,22 @@ public final class TopologyJson {
     /** A value as JSON, for messages. */
     static String text(@Nullable Object value) {
         return Text.MAPPER.writeValueAsString(value);
+    }
+
+    /** A chip whose every field must be known: a misspelt figure would count as one that is not published. */
+    private static ChipSpec readUsersChip(JsonFields fields) {
+        ChipSpec chip = readChip(fields.object());
+        ObjectNode known = writeChip(chip);
+        fields.allowOnly(names(known));
+        String platform = chip.platform().id();
+        Set<String> ofPlatform = names(known.get(platform));
+        ofPlatform.addAll(PLACE_IN_CATALOGUE);
+        fields.object(platform).allowOnly(ofPlatform);
+        return chip;
+    }
+
+    private static Set<String> names(JsonNode object) {
+        return new TreeSet<>(object.propertyNames());
     }
 
     static ChipSpec readChip(Object document) {

@@ -153,6 +153,10 @@ public final class TopologyNames {
             throw new InvalidTopologyException(
                     hosts + " hosts of " + chip.name() + " do not fill NVLink domains of " + perDomain + " hosts each");
         }
+        if (slices < 1) {
+            throw new InvalidTopologyException(
+                    slices + " slices of " + hosts + " hosts of " + chip.name() + ": at least 1 was expected");
+        }
         if (slices > Integer.MAX_VALUE / (hosts / perDomain)) {
             throw new InvalidTopologyException(hosts + " hosts x " + slices + " slices are more than ids can count");
         }
