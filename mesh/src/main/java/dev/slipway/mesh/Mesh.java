@@ -73,6 +73,10 @@ public final class Mesh {
             List<Integer> sizes,
             boolean allowSplitPhysicalAxes,
             boolean contiguousSubmeshes) {
+        if (sizes.isEmpty()) {
+            throw new MeshAxisException(
+                    "No sizes for the axes " + axes + ": JAX's mesh_utils infer no size, so each needs one");
+        }
         MeshSpec spec = new MeshSpec(axes, new MeshShape.Plain(requireKnown(sizes)));
         int[] shape = spec.resolve(topology).shape().sizes().stream()
                 .mapToInt(Integer::intValue)

@@ -33,7 +33,8 @@ public record MeshSpec(List<String> axes, MeshShape shape) {
                 throw new MeshAxisException("Axis \"" + axis + "\" comes twice in " + axes);
             }
         }
-        if (shape.rank() != 0 && shape.rank() != axes.size()) {
+        boolean absent = shape instanceof MeshShape.Plain && shape.rank() == 0;
+        if (!absent && shape.rank() != axes.size()) {
             throw new MeshAxisException("Shape " + shape + " has " + shape.rank()
                     + (shape.rank() == 1 ? " size" : " sizes") + ", but there "
                     + (axes.size() == 1 ? "is 1 axis name " : "are " + axes.size() + " axis names ") + axes

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record PartitionSpec(List<List<String>> dimensions) {
     private static final PartitionSpec REPLICATED = new PartitionSpec(List.of());
-    private static final Pattern ENTRY =
-            Pattern.compile("\\s*(?:(None)|'([^']+)'|\\(\\s*((?:'[^']+'\\s*,?\\s*)*)\\))\\s*(,|$)");
+    private static final Pattern ENTRY = Pattern.compile(
+            "\\s*(?:(None)|'([^']+)'|\\(\\s*((?:'[^']+'\\s*(?:,\\s*'[^']+'\\s*)*(?:,\\s*)?)?)\\))\\s*(,|$)");
     private static final Pattern NAME = Pattern.compile("'([^']+)'");
 
     /** @throws ShardingException if an axis comes twice */

@@ -143,6 +143,16 @@ class MeshTest {
     }
 
     @Test
+    void onlyAPlainShapeMayBeAbsentAndNotForJaxsOwnFunctions() {
+        assertThatThrownBy(() -> MeshSpec.hybrid(AXES, List.of(), List.of()))
+                .isInstanceOf(MeshAxisException.class)
+                .hasMessageContaining("0 sizes");
+        assertThatThrownBy(() -> Mesh.jaxDeviceMesh(Topologies.resolve("v5e-1"), AXES, List.of(), false, false))
+                .isInstanceOf(MeshAxisException.class)
+                .hasMessageContaining("[data, model]");
+    }
+
+    @Test
     void gpusTakeHostsOrNvlinkDomainsAsTheDcnPart() {
         Mesh byHost = Mesh.of(Topologies.resolve("gb200-4x18"), MeshSpec.hybrid(AXES, List.of(1, 4), List.of(18, 1)));
         Mesh byDomain = Mesh.of(Topologies.resolve("gb200-4x36"), MeshSpec.hybrid(AXES, List.of(1, 72), List.of(2, 1)));

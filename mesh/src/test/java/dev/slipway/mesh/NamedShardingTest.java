@@ -12,6 +12,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Shardings against what JAX answers; {@code sharding_cases.json} says how its cases were made. */
@@ -93,9 +95,10 @@ class NamedShardingTest {
                 .hasMessage("P('data', None, 'model') speaks of 3 dimensions, but the tensor has 2");
     }
 
-    @Test
-    void textThatIsNoSpecIsRefused() {
-        assertThatThrownBy(() -> PartitionSpec.parse("P('data' 'model')"))
+    @ParameterizedTest
+    @ValueSource(strings = {"P('data' 'model')", "P(('data' 'model'), None)", "P(('data',,), None)", "P((,))", "P(,)"})
+    void textThatIsNoSpecIsRefused(String text) {
+        assertThatThrownBy(() -> PartitionSpec.parse(text))
                 .isInstanceOf(ShardingException.class)
                 .hasMessageContaining("expected one like");
     }
