@@ -62,8 +62,8 @@ public final class AliasBuffer {
         if (by.client() != client) {
             throw new UsageException.Foreign(by + " belongs to another client");
         }
-        once();
         by.handle().use((_, _, address) -> {
+            once();
             call(address, 0, "");
             return null;
         });

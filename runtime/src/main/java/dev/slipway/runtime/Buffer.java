@@ -40,7 +40,10 @@ import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,6 +74,24 @@ public final class Buffer implements AutoCloseable {
             PJRT_Buffer_Destroy_Args.buffer(args, buffer);
             api.call(PjrtFunction.PJRT_Buffer_Destroy, args);
         });
+    }
+
+    /** The buffers that one call gave; where the client was closed meanwhile, none of them stays. */
+    static List<Buffer> all(int count, IntFunction<Buffer> one) {
+        List<Buffer> buffers = new ArrayList<>(count);
+        UsageException.Closed closed = null;
+        for (int i = 0; i < count; i++) {
+            try {
+                buffers.add(one.apply(i));
+            } catch (UsageException.Closed e) {
+                closed = e;
+            }
+        }
+        if (closed != null) {
+            buffers.forEach(Buffer::close);
+            throw closed;
+        }
+        return buffers;
     }
 
     /** The client whose buffer it is. */
@@ -331,13 +352,18 @@ public final class Buffer implements AutoCloseable {
             return null;
         });
         handle.acquire();
-        long address = use((api, scratch, buffer) -> {
-            MemorySegment args = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.in(scratch);
-            PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.buffer(args, buffer);
-            api.call(PjrtFunction.PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
-            return PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.device_memory_ptr(args);
-        });
-        return new View(this, address, bytes);
+        try {
+            long address = use((api, scratch, buffer) -> {
+                MemorySegment args = PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.in(scratch);
+                PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.buffer(args, buffer);
+                api.call(PjrtFunction.PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
+                return PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args.device_memory_ptr(args);
+            });
+            return new View(this, address, bytes);
+        } catch (PjrtException e) {
+            handle.release();
+            throw e;
+        }
     }
 
     /** Read access to a buffer's memory. */
@@ -358,8 +384,12 @@ public final class Buffer implements AutoCloseable {
             return segment;
         }
 
+        /** @throws UsageException.Closed if closed already */
         @Override
         public void close() {
+            if (!segment.scope().isAlive()) {
+                throw new UsageException.Closed("this view is closed already");
+            }
             arena.close();
             try (Scratch scratch = Scratch.open()) {
                 MemorySegment args = PJRT_Buffer_DecreaseExternalReferenceCount_Args.in(scratch);
@@ -592,6 +622,6 @@ public final class Buffer implements AutoCloseable {
 
     @Override
     public String toString() {
-        return handle.isClosed() ? "a closed buffer" : "buffer of " + type();
+        return handle.isClosed() || client.isClosed() ? "a closed buffer" : "buffer of " + type();
     }
 }

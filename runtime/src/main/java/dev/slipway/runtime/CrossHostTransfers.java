@@ -231,11 +231,9 @@ public final class CrossHostTransfers {
     }
 
     private List<Buffer> buffers(MemorySegment addresses, List<TensorType> types) {
-        List<Buffer> buffers = new ArrayList<>();
-        for (int i = 0; i < types.size(); i++) {
-            buffers.add(new Buffer(client, addresses.getAtIndex(ValueLayout.JAVA_LONG, i), types.get(i), false));
-        }
-        return buffers;
+        return Buffer.all(
+                types.size(),
+                i -> new Buffer(client, addresses.getAtIndex(ValueLayout.JAVA_LONG, i), types.get(i), false));
     }
 
     /** The types as four arrays of C's. */

@@ -2,6 +2,7 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Native;
 import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_AsyncTrackingEvent_Destroy_Args;
@@ -217,22 +218,33 @@ public final class Device {
     /** Marks work that goes on outside the plugin's sight, for its profiles; closed when the work is done (plugins since 0.86). */
     public AutoCloseable track(String description) {
         byte[] text = description.getBytes(StandardCharsets.UTF_8);
-        long event = client.handle().use((api, scratch, c) -> {
+        return client.handle().use((api, scratch, c) -> {
             MemorySegment args = PJRT_Device_CreateAsyncTrackingEvent_Args.in(scratch);
             PJRT_Device_CreateAsyncTrackingEvent_Args.device(args, address);
             PJRT_Device_CreateAsyncTrackingEvent_Args.description(
                     args, Native.bytes(scratch, text).address());
             PJRT_Device_CreateAsyncTrackingEvent_Args.description_size(args, text.length);
             api.call(PjrtFunction.PJRT_Device_CreateAsyncTrackingEvent, args);
-            return PJRT_Device_CreateAsyncTrackingEvent_Args.event(args);
+            return new Tracking(client, PJRT_Device_CreateAsyncTrackingEvent_Args.event(args));
         });
-        return () -> {
-            try (Scratch scratch = Scratch.open()) {
-                MemorySegment args = PJRT_AsyncTrackingEvent_Destroy_Args.in(scratch);
-                PJRT_AsyncTrackingEvent_Destroy_Args.event(args, event);
-                client.api().call(PjrtFunction.PJRT_AsyncTrackingEvent_Destroy, args);
-            }
-        };
+    }
+
+    private static final class Tracking implements AutoCloseable {
+        private final Handle handle;
+
+        Tracking(Client client, long event) {
+            this.handle = new Handle(
+                    "tracking event", client.api(), event, client.handle(), this, (api, scratch, address) -> {
+                        MemorySegment args = PJRT_AsyncTrackingEvent_Destroy_Args.in(scratch);
+                        PJRT_AsyncTrackingEvent_Destroy_Args.event(args, address);
+                        api.call(PjrtFunction.PJRT_AsyncTrackingEvent_Destroy, args);
+                    });
+        }
+
+        @Override
+        public void close() {
+            handle.close();
+        }
     }
 
     @Override

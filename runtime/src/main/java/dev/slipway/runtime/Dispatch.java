@@ -76,9 +76,15 @@ public final class Dispatch implements AutoCloseable {
             outputLists.setAtIndex(ValueLayout.JAVA_LONG, d, outputs.address() + (long) d * numOutputs * Long.BYTES);
         }
         MemorySegment run = PJRT_ExecuteOptions.in(arena);
-        options.write(api, devices, run, arena);
         this.execute = PJRT_LoadedExecutable_Execute_Args.in(arena);
-        PJRT_LoadedExecutable_Execute_Args.executable(execute, program.handle().acquire());
+        try {
+            options.write(api, devices, run, arena);
+            PJRT_LoadedExecutable_Execute_Args.executable(
+                    execute, program.handle().acquire());
+        } catch (PjrtException e) {
+            arena.close();
+            throw e;
+        }
         PJRT_LoadedExecutable_Execute_Args.options(execute, run.address());
         PJRT_LoadedExecutable_Execute_Args.argument_lists(execute, argumentLists.address());
         PJRT_LoadedExecutable_Execute_Args.num_devices(execute, devices);
@@ -99,6 +105,7 @@ public final class Dispatch implements AutoCloseable {
      * @throws UsageException.BadArgument if it is not of the parameter's type and layout
      */
     public Dispatch argument(int device, int parameter, Buffer buffer) {
+        open();
         check(device, parameter, numArguments, "parameter");
         if (buffer.client() != program.client()) {
             throw new UsageException.Foreign(buffer + " belongs to another client");
@@ -118,6 +125,7 @@ public final class Dispatch implements AutoCloseable {
      * @throws UsageException.BadArgument if they are not of the same type
      */
     public Dispatch feed(int result, int parameter) {
+        open();
         check(0, result, numOutputs, "result");
         check(0, parameter, numArguments, "parameter");
         program.signature().checkFeed(result, parameter);
@@ -217,7 +225,11 @@ public final class Dispatch implements AutoCloseable {
         if (!destination.isNative() || destination.isReadOnly()) {
             throw new UsageException.BadArgument("a result is copied to writable native memory, not the Java heap");
         }
-        PJRT_Buffer_ToHostBuffer_Args.src(toHost, result(device, result));
+        long address = result(device, result);
+        if (program.output(result).element() == ElementType.TOKEN) {
+            throw new UsageException.BadArgument("a token has no data to copy, and the plugin aborts if it is asked");
+        }
+        PJRT_Buffer_ToHostBuffer_Args.src(toHost, address);
         PJRT_Buffer_ToHostBuffer_Args.dst(toHost, destination.address());
         PJRT_Buffer_ToHostBuffer_Args.dst_size(toHost, destination.byteSize());
         api.call(PjrtFunction.PJRT_Buffer_ToHostBuffer, toHost);
@@ -226,9 +238,9 @@ public final class Dispatch implements AutoCloseable {
 
     /** Takes a result of the last run out, as a buffer to be closed by the caller; it is then not fed. */
     public Buffer take(int device, int result) {
-        Buffer buffer = program.result(result(device, result), result);
+        long address = result(device, result);
         outputs.setAtIndex(ValueLayout.JAVA_LONG, (long) device * numOutputs + result, 0);
-        return buffer;
+        return program.result(address, result);
     }
 
     private void check(int device, int index, int count, String what) {

@@ -24,7 +24,7 @@ public final class ExecuteOptions {
     private final @Nullable Device device;
     private final @Nullable String callLocation;
     private final @Nullable ExecuteContext context;
-    private final List<HostChannel> channels;
+    private final HostCallbacks callbacks;
 
     private ExecuteOptions(Builder builder) {
         this.launchId = builder.launchId;
@@ -32,7 +32,7 @@ public final class ExecuteOptions {
         this.device = builder.device;
         this.callLocation = builder.callLocation;
         this.context = builder.context;
-        this.channels = List.copyOf(builder.channels);
+        this.callbacks = new HostCallbacks(builder.channels);
     }
 
     /** No launch id, whatever the program donates is donated, on the devices it was compiled for. */
@@ -84,7 +84,7 @@ public final class ExecuteOptions {
         if (context != null) {
             PJRT_ExecuteOptions.context(struct, context.handle().use((_, _, address) -> address));
         }
-        HostCallbacks.write(api, struct, allocator, devices, channels);
+        callbacks.write(api, struct, allocator, devices);
     }
 
     /** What {@link #of} fills. */

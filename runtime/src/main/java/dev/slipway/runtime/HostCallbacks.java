@@ -13,6 +13,8 @@ import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** {@link HostChannel}s as the C structs and functions that a run is given. */
 final class HostCallbacks {
@@ -27,17 +29,17 @@ final class HostCallbacks {
     private static final FunctionDescriptor RECEIVE =
             FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
 
-    private final Api api;
-    private final HostChannel channel;
+    private final List<HostChannel> channels;
 
-    private HostCallbacks(Api api, HostChannel channel) {
-        this.api = api;
-        this.channel = channel;
+    /** Runs share them. A run goes on after it was started, and may call at any time: they are never freed. */
+    private final Map<Upcall, MemorySegment> functions = new ConcurrentHashMap<>();
+
+    HostCallbacks(List<HostChannel> channels) {
+        this.channels = List.copyOf(channels);
     }
 
     /** Fills in the callbacks of a run on so many devices; each device has all channels. */
-    static void write(
-            Api api, MemorySegment options, SegmentAllocator allocator, int devices, List<HostChannel> channels) {
+    void write(Api api, MemorySegment options, SegmentAllocator allocator, int devices) {
         if (channels.isEmpty()) {
             return;
         }
@@ -56,8 +58,7 @@ final class HostCallbacks {
                 MemorySegment info = infos.asSlice(stride * i, stride);
                 PJRT_SendCallbackInfo.channel_id(info, sends.get(i).channel());
                 PJRT_SendCallbackInfo.user_arg(info, 0);
-                PJRT_SendCallbackInfo.send_callback(
-                        info, sender(api, sends.get(i)).address());
+                PJRT_SendCallbackInfo.send_callback(info, function(api, sends.get(i)));
             }
             PJRT_ExecuteOptions.send_callbacks(options, repeat(allocator, infos, devices));
             PJRT_ExecuteOptions.num_send_ops(options, sends.size());
@@ -69,8 +70,7 @@ final class HostCallbacks {
                 MemorySegment info = infos.asSlice(stride * i, stride);
                 PJRT_RecvCallbackInfo.channel_id(info, receives.get(i).channel());
                 PJRT_RecvCallbackInfo.user_arg(info, 0);
-                PJRT_RecvCallbackInfo.recv_callback(
-                        info, receiver(api, receives.get(i)).address());
+                PJRT_RecvCallbackInfo.recv_callback(info, function(api, receives.get(i)));
             }
             PJRT_ExecuteOptions.recv_callbacks(options, repeat(allocator, infos, devices));
             PJRT_ExecuteOptions.num_recv_ops(options, receives.size());
@@ -85,48 +85,54 @@ final class HostCallbacks {
         return lists.address();
     }
 
+    private long function(Api api, HostChannel channel) {
+        return functions
+                .computeIfAbsent(new Upcall(api, channel), Upcall::function)
+                .address();
+    }
+
     /** The C function of a channel that sends. */
     static MemorySegment sender(Api api, HostChannel.Send channel) {
-        return stub(api, channel, "sent", SEND);
+        return new Upcall(api, channel).function();
     }
 
-    /** The C function of a channel that receives. */
-    static MemorySegment receiver(Api api, HostChannel.Receive channel) {
-        return stub(api, channel, "wanted", RECEIVE);
-    }
-
-    // A run goes on after it was started, and may call at any time: the functions are never freed.
-    private static MemorySegment stub(Api api, HostChannel channel, String method, FunctionDescriptor descriptor) {
-        return Native.upcall(MethodHandles.lookup(), new HostCallbacks(api, channel), method, descriptor);
-    }
-
-    @SuppressWarnings("unused") // called from C
-    private long sent(long chunkAddress, long makeError, long total, boolean done, long user) {
-        MemorySegment chunk = Native.at(chunkAddress, PJRT_Chunk.LAYOUT.byteSize());
-        try {
-            ((HostChannel.Send) channel)
-                    .handler()
-                    .sent(
-                            Native.at(PJRT_Chunk.data(chunk), PJRT_Chunk.size(chunk))
-                                    .asReadOnly(),
-                            total,
-                            done);
-            return 0;
-        } catch (Throwable e) {
-            return Native.error(makeError, 13, String.valueOf(e));
-        } finally {
-            // The piece is the callback's to free.
-            Native.free(PJRT_Chunk.deleter(chunk), PJRT_Chunk.data(chunk), PJRT_Chunk.deleter_arg(chunk));
+    /** The end of a channel that C calls. */
+    private record Upcall(Api api, HostChannel channel) {
+        MemorySegment function() {
+            return switch (channel) {
+                case HostChannel.Send _ -> Native.upcall(MethodHandles.lookup(), this, "sent", SEND);
+                case HostChannel.Receive _ -> Native.upcall(MethodHandles.lookup(), this, "wanted", RECEIVE);
+            };
         }
-    }
 
-    @SuppressWarnings("unused") // called from C
-    private void wanted(long stream, long user) {
-        try {
-            ((HostChannel.Receive) channel).handler().wanted(new HostChannel.Stream(api, stream));
-        } catch (Throwable e) {
-            // The program goes on waiting, so the stack trace is all there is to say it.
-            Native.uncaught(e);
+        @SuppressWarnings("unused") // called from C
+        private long sent(long chunkAddress, long makeError, long total, boolean done, long user) {
+            MemorySegment chunk = Native.at(chunkAddress, PJRT_Chunk.LAYOUT.byteSize());
+            try {
+                ((HostChannel.Send) channel)
+                        .handler()
+                        .sent(
+                                Native.at(PJRT_Chunk.data(chunk), PJRT_Chunk.size(chunk))
+                                        .asReadOnly(),
+                                total,
+                                done);
+                return 0;
+            } catch (Throwable e) {
+                return Native.error(makeError, 13, String.valueOf(e));
+            } finally {
+                // The piece is the callback's to free.
+                Native.free(PJRT_Chunk.deleter(chunk), PJRT_Chunk.data(chunk), PJRT_Chunk.deleter_arg(chunk));
+            }
+        }
+
+        @SuppressWarnings("unused") // called from C
+        private void wanted(long stream, long user) {
+            try {
+                ((HostChannel.Receive) channel).handler().wanted(new HostChannel.Stream(api, stream));
+            } catch (Throwable e) {
+                // The program goes on waiting, so the stack trace is all there is to say it.
+                Native.uncaught(e);
+            }
         }
     }
 }

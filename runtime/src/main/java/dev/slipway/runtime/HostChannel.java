@@ -2,7 +2,7 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
-import dev.slipway.runtime.internal.Scratch;
+import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.abi.PJRT_Chunk;
 import dev.slipway.runtime.internal.abi.PJRT_CopyToDeviceStream_AddChunk_Args;
 import dev.slipway.runtime.internal.abi.PJRT_CopyToDeviceStream_CurrentBytes_Args;
@@ -52,43 +52,45 @@ public sealed interface HostChannel {
 
     /** The way to the program, to be closed when all was added. */
     final class Stream implements AutoCloseable {
-        private final Api api;
-        private final long stream;
+        private final Handle handle;
 
         /** For the callbacks of this module. */
         Stream(Api api, long stream) {
-            this.api = api;
-            this.stream = stream;
+            this.handle = new Handle("stream", api, stream, null, this, (plugin, scratch, address) -> {
+                MemorySegment args = PJRT_CopyToDeviceStream_Destroy_Args.in(scratch);
+                PJRT_CopyToDeviceStream_Destroy_Args.stream(args, address);
+                plugin.call(PjrtFunction.PJRT_CopyToDeviceStream_Destroy, args);
+            });
         }
 
         /** How many bytes the program waits for. */
         public long totalBytes() {
-            try (Scratch scratch = Scratch.open()) {
+            return handle.use((api, scratch, stream) -> {
                 MemorySegment args = PJRT_CopyToDeviceStream_TotalBytes_Args.in(scratch);
                 PJRT_CopyToDeviceStream_TotalBytes_Args.stream(args, stream);
                 api.call(PjrtFunction.PJRT_CopyToDeviceStream_TotalBytes, args);
                 return PJRT_CopyToDeviceStream_TotalBytes_Args.total_bytes(args);
-            }
+            });
         }
 
         /** Pieces are multiples of this many bytes. */
         public long granuleBytes() {
-            try (Scratch scratch = Scratch.open()) {
+            return handle.use((api, scratch, stream) -> {
                 MemorySegment args = PJRT_CopyToDeviceStream_GranuleSize_Args.in(scratch);
                 PJRT_CopyToDeviceStream_GranuleSize_Args.stream(args, stream);
                 api.call(PjrtFunction.PJRT_CopyToDeviceStream_GranuleSize, args);
                 return PJRT_CopyToDeviceStream_GranuleSize_Args.granule_size_in_bytes(args);
-            }
+            });
         }
 
         /** How many bytes were added so far. */
         public long currentBytes() {
-            try (Scratch scratch = Scratch.open()) {
+            return handle.use((api, scratch, stream) -> {
                 MemorySegment args = PJRT_CopyToDeviceStream_CurrentBytes_Args.in(scratch);
                 PJRT_CopyToDeviceStream_CurrentBytes_Args.stream(args, stream);
                 api.call(PjrtFunction.PJRT_CopyToDeviceStream_CurrentBytes, args);
                 return PJRT_CopyToDeviceStream_CurrentBytes_Args.current_bytes(args);
-            }
+            });
         }
 
         /**
@@ -105,7 +107,7 @@ public sealed interface HostChannel {
                         + currentBytes() + " of " + totalBytes() + ": native memory in multiples of " + granuleBytes()
                         + " bytes is taken");
             }
-            try (Scratch scratch = Scratch.open()) {
+            return handle.use((api, scratch, stream) -> {
                 MemorySegment chunk = PJRT_Chunk.in(scratch);
                 PJRT_Chunk.data(chunk, data.address());
                 PJRT_Chunk.size(chunk, data.byteSize());
@@ -118,16 +120,12 @@ public sealed interface HostChannel {
                     api.call(PjrtFunction.PJRT_CopyToDeviceStream_AddChunk, args);
                 });
                 return api.events().future(PJRT_CopyToDeviceStream_AddChunk_Args.transfer_complete(args), data);
-            }
+            });
         }
 
         @Override
         public void close() {
-            try (Scratch scratch = Scratch.open()) {
-                MemorySegment args = PJRT_CopyToDeviceStream_Destroy_Args.in(scratch);
-                PJRT_CopyToDeviceStream_Destroy_Args.stream(args, stream);
-                api.call(PjrtFunction.PJRT_CopyToDeviceStream_Destroy, args);
-            }
+            handle.close();
         }
     }
 }

@@ -22,6 +22,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -146,14 +147,23 @@ public final class HostTransfer implements AutoCloseable {
      */
     public CompletableFuture<@Nullable Void> send(int index, MemorySegment data, long offset, boolean last) {
         long size = bytes(index);
-        open(index);
         if (!data.isNative() || offset < 0 || data.byteSize() > size - offset) {
             throw new UsageException.BadArgument("a piece of " + data.byteSize() + " bytes"
                     + (data.isNative() ? "" : " on the Java heap") + " at " + offset + " does not fit array " + index
                     + " of "
                     + size + " bytes: it must be native memory within the array");
         }
-        long event = handle.use((api, scratch, transfer) -> {
+        long event = last ? lastly(index, () -> transfer(index, data, offset, true)) : more(index, data, offset);
+        return client.api().events().future(event, data);
+    }
+
+    private long more(int index, MemorySegment data, long offset) {
+        open(index);
+        return transfer(index, data, offset, false);
+    }
+
+    private long transfer(int index, MemorySegment data, long offset, boolean last) {
+        return handle.use((api, scratch, transfer) -> {
             MemorySegment args = PJRT_AsyncHostToDeviceTransferManager_TransferData_Args.in(scratch);
             PJRT_AsyncHostToDeviceTransferManager_TransferData_Args.transfer_manager(args, transfer);
             PJRT_AsyncHostToDeviceTransferManager_TransferData_Args.buffer_index(args, index);
@@ -164,10 +174,17 @@ public final class HostTransfer implements AutoCloseable {
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
             return PJRT_AsyncHostToDeviceTransferManager_TransferData_Args.done_with_h2d_transfer(args);
         });
-        if (last) {
-            markEnded(index);
+    }
+
+    /** Does what ends an array; of several threads that want to, one. */
+    private long lastly(int index, LongSupplier call) {
+        end(index);
+        try {
+            return call.getAsLong();
+        } catch (PjrtException e) {
+            reopen(index);
+            throw e;
         }
-        return client.api().events().future(event, data);
     }
 
     private synchronized void open(int index) {
@@ -182,20 +199,24 @@ public final class HostTransfer implements AutoCloseable {
         ended.set(index);
     }
 
-    private synchronized void markEnded(int index) {
-        ended.set(index);
+    private synchronized void reopen(int index) {
+        ended.clear(index);
     }
 
     /** Sends a whole array at once (plugins since 0.83); {@code data} as in {@link #send}. */
     public CompletableFuture<@Nullable Void> sendWhole(int index, MemorySegment data) {
         check(index);
-        open(index);
         TensorType type = types.get(index);
         if (!data.isNative() || data.byteSize() < type.hostBytes()) {
             throw new UsageException.BadArgument(type + " takes " + type.hostBytes() + " bytes of native memory, but "
                     + data.byteSize() + " were given");
         }
-        long event = handle.use((api, scratch, transfer) -> {
+        long event = lastly(index, () -> transferWhole(index, data, type));
+        return client.api().events().future(event, data);
+    }
+
+    private long transferWhole(int index, MemorySegment data, TensorType type) {
+        return handle.use((api, scratch, transfer) -> {
             MemorySegment args = PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.in(scratch);
             PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.transfer_manager(args, transfer);
             PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.buffer_index(args, index);
@@ -214,8 +235,6 @@ public final class HostTransfer implements AutoCloseable {
             api.call(PjrtFunction.PJRT_AsyncHostToDeviceTransferManager_TransferLiteral, args);
             return PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args.done_with_h2d_transfer(args);
         });
-        markEnded(index);
-        return client.api().events().future(event, data);
     }
 
     /**

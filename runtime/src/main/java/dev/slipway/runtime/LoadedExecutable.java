@@ -144,14 +144,12 @@ public final class LoadedExecutable implements AutoCloseable {
             options.device()
                     .ifPresent(device -> PJRT_LoadedExecutable_Execute_Args.execute_device(args, device.address()));
             api.call(PjrtFunction.PJRT_LoadedExecutable_Execute, args);
+            List<Buffer> all = Buffer.all(
+                    lists * numOutputs,
+                    i -> result(pointers.getAtIndex(ValueLayout.JAVA_LONG, firstResult + i), i % numOutputs));
             List<List<Buffer>> results = new ArrayList<>(lists);
             for (int d = 0; d < lists; d++) {
-                List<Buffer> list = new ArrayList<>(numOutputs);
-                for (int i = 0; i < numOutputs; i++) {
-                    list.add(result(
-                            pointers.getAtIndex(ValueLayout.JAVA_LONG, firstResult + (long) d * numOutputs + i), i));
-                }
-                results.add(list);
+                results.add(lists == 1 ? all : new ArrayList<>(all.subList(d * numOutputs, (d + 1) * numOutputs)));
             }
             return results;
         } finally {
@@ -217,6 +215,10 @@ public final class LoadedExecutable implements AutoCloseable {
 
     int numOutputs() {
         return outputs.size();
+    }
+
+    TensorType output(int index) {
+        return outputs.get(index);
     }
 
     Buffer result(long address, int index) {

@@ -162,6 +162,21 @@ class ExecutionTest {
     }
 
     @Test
+    void anAliasThatWasToStandForAClosedBufferCanStillStandForAnother() {
+        AliasBuffer alias = client.alias(VECTOR, client.device(0).defaultMemory());
+        Buffer gone = vector(9, 9, 9, 9);
+        gone.close();
+        try (Buffer stands = alias.buffer();
+                Buffer real = vector(1, 2, 3, 4)) {
+            assertThatThrownBy(() -> alias.fulfill(gone)).isInstanceOf(UsageException.Closed.class);
+            alias.fulfill(real);
+
+            assertThat(floats(stands)).containsExactly(1, 2, 3, 4);
+            assertThatThrownBy(() -> alias.fulfill(real)).isInstanceOf(UsageException.Closed.class);
+        }
+    }
+
+    @Test
     void aDispatchWithoutItsArgumentsIsRefused() {
         try (LoadedExecutable program =
                         client.compile(Program.stablehlo(TestPlugins.DOUBLE), CompileOptions.defaults());

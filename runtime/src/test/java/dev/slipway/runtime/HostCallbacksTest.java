@@ -4,11 +4,19 @@ package dev.slipway.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Native;
+import dev.slipway.runtime.internal.Scratch;
 import dev.slipway.runtime.internal.abi.PJRT_Chunk;
+import dev.slipway.runtime.internal.abi.PJRT_ExecuteOptions;
+import dev.slipway.runtime.internal.abi.PJRT_RecvCallbackInfo;
+import dev.slipway.runtime.internal.abi.PJRT_SendCallbackInfo;
+import dev.slipway.runtime.internal.abi.PjrtAbi;
+import dev.slipway.runtime.internal.abi.PjrtFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -97,6 +105,65 @@ class HostCallbacksTest {
             assertThat(error).isEqualTo(1013);
             assertThat(FREED).hasValue(12);
         }
+    }
+
+    @Test
+    void theRunsOfOneSetOfOptionsShareTheFunctionOfAChannel() {
+        ExecuteOptions options =
+                ExecuteOptions.of(o -> o.onSend(1, (_, _, _) -> {}).onReceive(2, _ -> {}));
+        Plugin cpu = TestPlugins.cpu();
+
+        assertThat(functions(cpu, options)).isEqualTo(functions(cpu, options)).doesNotContain(0L);
+    }
+
+    /** The functions for sending and receiving that a run on one device is given. */
+    private static List<Long> functions(Plugin plugin, ExecuteOptions options) {
+        try (Scratch scratch = Scratch.open()) {
+            MemorySegment struct = PJRT_ExecuteOptions.in(scratch);
+            options.write(plugin.api(), 1, struct, scratch);
+            return List.of(
+                    PJRT_SendCallbackInfo.send_callback(
+                            info(PJRT_ExecuteOptions.send_callbacks(struct), PJRT_SendCallbackInfo.LAYOUT)),
+                    PJRT_RecvCallbackInfo.recv_callback(
+                            info(PJRT_ExecuteOptions.recv_callbacks(struct), PJRT_RecvCallbackInfo.LAYOUT)));
+        }
+    }
+
+    private static MemorySegment info(long lists, MemoryLayout layout) {
+        return Native.at(Native.longs(lists, 1)[0], layout.byteSize());
+    }
+
+    /** A plugin of one function, which frees a stream. */
+    private static Api freeing() {
+        long slot = PjrtFunction.PJRT_CopyToDeviceStream_Destroy.slot();
+        MemorySegment table = Arena.global().allocate(PjrtAbi.FIRST_FUNCTION + (slot + 1) * Long.BYTES, 8);
+        table.set(ValueLayout.JAVA_LONG, 0, table.byteSize());
+        table.set(
+                ValueLayout.JAVA_LONG,
+                PjrtAbi.FIRST_FUNCTION + slot * Long.BYTES,
+                stub(
+                                "destroy",
+                                MethodType.methodType(long.class, long.class),
+                                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG))
+                        .address());
+        return new Api("freeing", table.address());
+    }
+
+    @SuppressWarnings("unused") // called from C
+    private static long destroy(long args) {
+        FREED.incrementAndGet();
+        return 0;
+    }
+
+    @Test
+    void aStreamIsFreedOnceAndIsNotToBeClosedTwice() {
+        HostChannel.Stream stream = new HostChannel.Stream(freeing(), 4096);
+        FREED.set(0);
+        stream.close();
+
+        assertThatThrownBy(stream::close).isInstanceOf(UsageException.Closed.class);
+        assertThatThrownBy(stream::totalBytes).isInstanceOf(UsageException.Closed.class);
+        assertThat(FREED).hasValue(1);
     }
 
     @Test

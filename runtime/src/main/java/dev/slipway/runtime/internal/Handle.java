@@ -48,10 +48,11 @@ public final class Handle {
      * @param what how messages call it, as {@code "buffer"}
      * @param parent what must outlive it
      * @param owner the Java object whose loss means a leak
+     * @throws UsageException.Closed if the parent was closed while the C object was made, which is then freed
      */
     public Handle(String what, Api api, long address, @Nullable Handle parent, Object owner, Destroyer destroyer) {
         if (parent != null) {
-            parent.acquire();
+            acquire(parent, api, address, destroyer);
         }
         this.what = what;
         this.api = api;
@@ -62,6 +63,17 @@ public final class Handle {
         this.glances = api.glances();
         this.block = Glances.blockOf(api.nextHandle());
         this.arguments = glances.address(block);
+    }
+
+    private static void acquire(Handle parent, Api api, long child, Destroyer destroyer) {
+        try {
+            parent.acquire();
+        } catch (UsageException.Closed e) {
+            try (Scratch scratch = Scratch.open()) {
+                destroyer.destroy(api, scratch, child);
+            }
+            throw e;
+        }
     }
 
     private static VarHandle state() {
