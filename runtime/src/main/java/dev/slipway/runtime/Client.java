@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime;
 
+import com.google.common.math.LongMath;
 import dev.slipway.runtime.internal.AbiVersions;
 import dev.slipway.runtime.internal.Api;
 import dev.slipway.runtime.internal.Handle;
@@ -393,10 +394,8 @@ public final class Client implements AutoCloseable {
         for (int d = 0; d < Math.min(rank, byteStrides.length) && end > 0; d++) {
             end = byteStrides[d] < 0
                     ? Long.MAX_VALUE
-                    : Math.addExact(end, (type.dimensions().get(d) - 1) * byteStrides[d]);
-            if (end > data.byteSize()) {
-                break;
-            }
+                    : LongMath.saturatedAdd(
+                            end, LongMath.saturatedMultiply(type.dimensions().get(d) - 1, byteStrides[d]));
         }
         if (byteStrides.length != rank || end > data.byteSize()) {
             throw new UsageException.BadArgument(

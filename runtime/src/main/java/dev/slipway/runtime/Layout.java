@@ -63,9 +63,21 @@ public record Layout(List<Integer> minorToMajor, List<List<Long>> tiles, String 
      * @throws UsageException.BadArgument if it is none
      */
     public static Layout parse(String text) {
+        try {
+            return read(text);
+        } catch (NumberFormatException e) {
+            throw none(text);
+        }
+    }
+
+    private static UsageException.BadArgument none(String text) {
+        return new UsageException.BadArgument("'" + text + "' is no layout: one like {1,0} or {1,0:T(8,128)} is");
+    }
+
+    private static Layout read(String text) {
         Matcher matcher = TEXT.matcher(text);
         if (!matcher.matches()) {
-            throw new UsageException.BadArgument("'" + text + "' is no layout: one like {1,0} or {1,0:T(8,128)} is");
+            throw none(text);
         }
         List<Integer> order = matcher.group(1).isEmpty()
                 ? List.of()

@@ -18,7 +18,6 @@ import dev.slipway.runtime.internal.abi.PJRT_Register_Custom_Partitioner_Args;
 import dev.slipway.runtime.internal.abi.PjrtFunction;
 import dev.slipway.topology.PluginSpec;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
@@ -69,6 +68,9 @@ public final class Plugin {
 
     /** Of those tried, 0.81 ignores a layout, 0.106 takes it for the host's, and 0.115 does as it should. */
     private static final int LAYOUTS_SINCE = 107;
+
+    /** What ELF has of each segment. */
+    private static final int SEGMENT_BYTES = 56;
 
     private final Path path;
     private final Api api;
@@ -159,7 +161,7 @@ public final class Plugin {
             }
             long place = header.getLong(32);
             int step = Short.toUnsignedInt(header.getShort(54));
-            if (place < 0 || step < 40) {
+            if (place < 0 || step != SEGMENT_BYTES) {
                 return; // no header of 64 bits: the loader refuses it
             }
             ByteBuffer segments = read(file, place, step * Short.toUnsignedInt(header.getShort(56)));
@@ -170,7 +172,7 @@ public final class Plugin {
                 }
             }
         } catch (IOException unreadable) {
-            throw new UncheckedIOException(unreadable);
+            throw new PluginException.NotAPlugin("'" + path + "' cannot be read (" + unreadable + ")", unreadable);
         }
     }
 

@@ -116,9 +116,16 @@ public final class PluginLog implements AutoCloseable {
         }
     }
 
-    /** Gives standard error back; a file that was asked for stays. */
+    /**
+     * Gives standard error back; a file that was asked for stays.
+     *
+     * @throws UsageException.Closed if closed already
+     */
     @Override
-    public void close() {
+    public synchronized void close() {
+        if (saved.closed) {
+            throw new UsageException.Closed("this log is closed already");
+        }
         System.err.flush();
         try (saved) {
             saved.becomeStandardError();
@@ -134,6 +141,9 @@ public final class PluginLog implements AutoCloseable {
     /** Writes to a descriptor itself: opening {@code /dev/fd/N} anew would truncate a file and fail for a socket. */
     private static final class Descriptor extends OutputStream {
         private final int descriptor;
+
+        /** The number may be another file's by then. */
+        private volatile boolean closed;
 
         private Descriptor(int descriptor) {
             this.descriptor = descriptor;
@@ -160,6 +170,9 @@ public final class PluginLog implements AutoCloseable {
 
         @Override
         public void write(byte[] bytes, int offset, int length) throws IOException {
+            if (closed) {
+                throw new IOException("standard error was given back");
+            }
             write(descriptor, bytes, offset, length);
         }
 
@@ -180,6 +193,7 @@ public final class PluginLog implements AutoCloseable {
 
         @Override
         public void close() {
+            closed = true;
             Native.call(CLOSE, descriptor); // which frees it whatever it answers
         }
     }

@@ -60,7 +60,7 @@ public final class PluginTopology implements AutoCloseable {
         });
     }
 
-    /** libtpu divides by zero on no chips, and takes all memory or ends the process on too many. */
+    /** libtpu divides by zero on no chips, takes all memory or ends the process on too many, and no slices for one. */
     private static void check(String name, Map<String, NamedValue> options) {
         long chips = 1;
         Matcher bounds = BOUNDS.matcher(name);
@@ -77,9 +77,9 @@ public final class PluginTopology implements AutoCloseable {
 
     /** Refuses so many slices of so many chips, or devices. */
     static void checkSlices(String slice, long chips, long slices) {
-        if (chips < 1 || chips > MAX_CHIPS || slices > MAX_CHIPS / chips) {
-            throw new UsageException.BadArgument(
-                    slice + " with " + slices + " slices is no machine: 1 to " + MAX_CHIPS + " chips in all are one");
+        if (chips < 1 || chips > MAX_CHIPS || slices < 1 || slices > MAX_CHIPS / chips) {
+            throw new UsageException.BadArgument(slice + " with " + slices
+                    + " slices is no machine: 1 slice or more, and 1 to " + MAX_CHIPS + " chips in all, are one");
         }
     }
 

@@ -28,9 +28,17 @@ public final class ShardedArrays {
      *     named the array is repeated
      */
     public record Sharding(List<Integer> mesh, List<List<Integer>> dimensions) {
+        /**
+         * How an array lies on a mesh.
+         *
+         * @throws UsageException.BadArgument if a size of the mesh is below 1, or an axis is not there or comes twice
+         */
         public Sharding {
             mesh = List.copyOf(mesh);
             dimensions = dimensions.stream().map(List::copyOf).toList();
+            if (mesh.stream().anyMatch(size -> size < 1)) {
+                throw new UsageException.BadArgument("the mesh " + mesh + " has an axis without devices");
+            }
             List<Integer> used = dimensions.stream().flatMap(List::stream).toList();
             for (int axis : used) {
                 if (axis < 0 || axis >= mesh.size()) {

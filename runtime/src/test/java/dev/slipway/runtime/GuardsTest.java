@@ -231,6 +231,10 @@ class GuardsTest {
                         "too many slices",
                         bad,
                         () -> TestPlugins.tpu().topology("v5e:4x4", Map.of("num_slices", NamedValue.of(1L << 31)))),
+                row(
+                        "no slices",
+                        bad,
+                        () -> TestPlugins.tpu().topology("v5e:4x4", Map.of("num_slices", NamedValue.of(0)))),
                 row("too many slices of a machine that is described", bad, () -> {
                     try (PluginTopology slice = TestPlugins.tpu().topology("v5e:4x4", Map.of())) {
                         slice.multiSlice(Integer.MAX_VALUE).close();
@@ -255,6 +259,14 @@ class GuardsTest {
                         "fewer bytes than the type takes",
                         bad,
                         () -> client.put(MemorySegment.ofArray(new float[3]), VECTOR, client.device(0))),
+                row("strides that lead out of 63 bits", bad, () -> {
+                    TensorType matrix = TensorType.of(ElementType.F32, 3, 2);
+                    client.put(MemorySegment.ofArray(new float[6]), matrix, memory(), new long[] {1L << 62, 4});
+                }),
+                row(
+                        "a mesh with an axis of no devices",
+                        bad,
+                        () -> new ShardedArrays.Sharding(List.of(0, 2), List.of(List.of(0), List.of(1)))),
                 row(
                         "heap memory without a copy",
                         bad,
@@ -271,6 +283,14 @@ class GuardsTest {
                     try (LoadedExecutable token = client.compile(Program.stablehlo(TOKEN), CompileOptions.defaults());
                             Buffer result = token.execute().getFirst()) {
                         result.toHost(MemorySegment.ofArray(new byte[8]));
+                    }
+                }),
+                row("a token to the host by a prepared run", bad, () -> {
+                    try (LoadedExecutable token = client.compile(Program.stablehlo(TOKEN), CompileOptions.defaults());
+                            Dispatch dispatch = token.dispatch(0);
+                            Arena arena = Arena.ofConfined()) {
+                        dispatch.run();
+                        dispatch.toHost(0, 0, arena.allocate(8));
                     }
                 }),
                 row("a destination that is too short", bad, () -> {
@@ -435,6 +455,26 @@ class GuardsTest {
                             Arena arena = Arena.ofShared()) {
                         transfer.send(0, arena.allocate(16, 64), 0, true).join();
                         transfer.send(0, arena.allocate(16, 64), 0, true).join();
+                    }
+                }),
+                row("an argument of a prepared run that is closed", closed, () -> {
+                    try (LoadedExecutable program = program();
+                            Buffer x = vector()) {
+                        Dispatch dispatch = program.dispatch(1);
+                        dispatch.close();
+                        dispatch.argument(0, 0, x);
+                    }
+                }),
+                row("the mark of other work closed twice", closed, () -> {
+                    AutoCloseable mark = client.device(0).track("work");
+                    mark.close();
+                    mark.close();
+                }),
+                row("a view closed twice", closed, () -> {
+                    try (Buffer buffer = vector()) {
+                        Buffer.View view = buffer.view();
+                        view.close();
+                        view.close();
                     }
                 }),
                 row("a run of a portable program on no device", bad, () -> {

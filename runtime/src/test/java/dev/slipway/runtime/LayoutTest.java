@@ -88,7 +88,19 @@ class LayoutTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "1,0", "{1,1}", "{2,0}", "{a}", "{1,0:T8}x"})
+    @ValueSource(
+            strings = {
+                "",
+                "1,0",
+                "{1,1}",
+                "{2,0}",
+                "{a}",
+                "{1,0:T8}x",
+                "{1,,0}",
+                "{99999999999}",
+                "{1,0:T()}",
+                "{0:T(99999999999999999999)}"
+            })
     void whatIsNoLayoutIsRefused(String text) {
         assertThatThrownBy(() -> Layout.parse(text)).isInstanceOf(UsageException.BadArgument.class);
     }

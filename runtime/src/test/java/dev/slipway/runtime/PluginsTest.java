@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -108,6 +110,16 @@ class PluginsTest {
     }
 
     @Test
+    void aLibraryWithDamagedHeadersIsRefused() throws IOException {
+        byte[] damaged = Files.readAllBytes(
+                Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/libzip.so"));
+        Arrays.fill(damaged, 54, 58, (byte) 0xff); // size and number of the segments
+        Path library = Files.write(folder.resolve("damaged.so"), damaged);
+
+        assertThatThrownBy(() -> Plugin.load(library)).isInstanceOf(PluginException.NotAPlugin.class);
+    }
+
+    @Test
     void aLibraryOfAnotherMachineIsToldFromWhatIsNoLibrary() throws IOException {
         byte[] other = Files.readAllBytes(
                 Path.of("/proc/self/exe").toRealPath().getParent().getParent().resolve("lib/libzip.so"));
@@ -136,6 +148,22 @@ class PluginsTest {
             System.err.print("");
             assertThat(log.text()).doesNotContain("PluginsTest");
         }
+    }
+
+    @Test
+    void aLogIsClosedOnceAndWhoKeptItsStreamWritesToNoOtherFile() throws IOException {
+        PrintStream before = System.err;
+        PluginLog log = PluginLog.capture();
+        PrintStream captured = System.err;
+        log.close();
+        assertThat(System.err).isSameAs(before);
+
+        Path next = folder.resolve("next");
+        try (OutputStream _ = Files.newOutputStream(next)) {
+            captured.print("late words");
+            assertThatThrownBy(log::close).isInstanceOf(UsageException.Closed.class);
+        }
+        assertThat(next).isEmptyFile();
     }
 
     @Test
