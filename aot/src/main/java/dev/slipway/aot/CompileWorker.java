@@ -3,9 +3,12 @@ package dev.slipway.aot;
 
 import dev.slipway.aot.CompileJob.Artifact;
 import dev.slipway.aot.CompileWire.Answer;
+import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.Plugin;
+import dev.slipway.runtime.Program;
 import dev.slipway.runtime.StatusException;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -33,8 +36,13 @@ final class CompileWorker {
      *
      * @throws StatusException as the compiler's status says
      * @throws CompilerCrashedException if the process died
+     * @throws AotException if an option's value has no meaning
+     * @throws dev.slipway.runtime.UsageException.BadArgument if plugins are known to abort on the module
      */
     static Artifact run(PluginLocator.Location plugin, CompileJob job) {
+        // What is refused without a compiler is refused here, as what it is.
+        Program _ = Program.stablehlo(job.module());
+        CompileOptions _ = job.options().on(job.deviceIds());
         try {
             Path folder = Files.createTempDirectory("slipway-compile");
             try {
@@ -95,10 +103,22 @@ final class CompileWorker {
     /** The worker's side; the argument is the folder. */
     public static void main(String[] arguments) throws IOException {
         Path folder = Path.of(arguments[0]);
+        Thread.ofPlatform().daemon().start(() -> endWithCaller(folder));
         Path part = folder.resolve(ANSWER + ".part");
         CompileWire.write(part, answer(CompileWire.readOrder(folder.resolve(JOB))));
         Files.move(part, folder.resolve(ANSWER));
         Runtime.getRuntime().halt(0); // plugins' exit handlers have nothing to save
+    }
+
+    /** Nobody waits for the answer, nor deletes the folder, when standard input ends: it is a pipe from the caller. */
+    private static void endWithCaller(Path folder) {
+        try {
+            System.in.transferTo(OutputStream.nullOutputStream());
+            delete(folder);
+        } catch (IOException e) {
+            // It stays where it is.
+        }
+        Runtime.getRuntime().halt(1);
     }
 
     private static Answer answer(CompileWire.Order order) {

@@ -58,7 +58,7 @@ public record Compiled(
         return cost("bytes accessed");
     }
 
-    /** Bytes in use at the peak on one device: the compiler's figure, or the sum of the parts where it gives none. */
+    /** Bytes in use at the peak on one device: the compiler's figure, or the sum of the parts where that is more. */
     public long peakBytes() {
         return Math.max(memory.peak().orElse(0), memory.total());
     }

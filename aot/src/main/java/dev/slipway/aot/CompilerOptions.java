@@ -32,7 +32,11 @@ record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given)
     /** What is given over what suits a platform; whole numbers of any type are longs. */
     static CompilerOptions of(Platform platform, Map<String, ?> given) {
         Map<String, Object> normalised = new TreeMap<>();
-        given.forEach((name, value) -> normalised.put(name, value instanceof Integer i ? Long.valueOf(i) : value));
+        given.forEach((name, value) -> normalised.put(
+                name,
+                value instanceof Integer || value instanceof Short || value instanceof Byte
+                        ? Long.valueOf(((Number) value).longValue())
+                        : value));
         return new CompilerOptions(InferenceRunner.compilerOptionsFor(platform), normalised);
     }
 

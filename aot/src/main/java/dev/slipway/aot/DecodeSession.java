@@ -157,8 +157,8 @@ public final class DecodeSession implements AutoCloseable {
      * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses
      */
     public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
-        InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
         Map<String, HostArray> prompt = prompt(prompts, width, key);
+        InputBatchSpec batch = InputBatchSpec.prefix(prompts.length, width);
         Map<String, HostArray> kept = new HashMap<>();
         for (Control control : runner.options().controls()) {
             HostArray given = controls.get(control);
@@ -167,7 +167,7 @@ public final class DecodeSession implements AutoCloseable {
             }
         }
         Map<String, List<Buffer>> carried = new HashMap<>();
-        LoadedProgram step = load(batch, "decode_step");
+        LoadedProgram step = compile(runner.lower(mesh, form, "decode_step", batch));
         try (LoadedProgram prefill = compile(runner.lower(mesh, form, "prefill", batch))) {
             long start = System.nanoTime();
             prefill.putAll(kept, carried);
@@ -191,7 +191,7 @@ public final class DecodeSession implements AutoCloseable {
                 close(last);
             }
             double seconds = (System.nanoTime() - start) / 1e9;
-            TokenStream stream = new TokenStream(step, carried, logits, seconds);
+            TokenStream stream = new TokenStream(step, carried, logits, seconds, held);
             held.add(stream);
             return stream;
         } catch (RuntimeException e) {
@@ -219,13 +219,19 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     private HostArray prefix(int[][] prompts, int width) {
-        int[] flat = new int[prompts.length * width];
-        Arrays.fill(flat, runner.options().padId());
         for (int b = 0; b < prompts.length; b++) {
             if (prompts[b].length > width) {
                 throw new AotException("prompt %d has %d tokens but the prefix is %d wide; widen the prefix"
                         .formatted(b, prompts[b].length, width));
             }
+        }
+        if ((long) prompts.length * width > Integer.MAX_VALUE) {
+            throw new AotException("%d prompts in a prefix that is %d wide are more tokens than 2^31"
+                    .formatted(prompts.length, width));
+        }
+        int[] flat = new int[prompts.length * width];
+        Arrays.fill(flat, runner.options().padId());
+        for (int b = 0; b < prompts.length; b++) {
             System.arraycopy(prompts[b], 0, flat, b * width, prompts[b].length);
         }
         return HostArray.of(flat, prompts.length, width);
@@ -240,12 +246,23 @@ public final class DecodeSession implements AutoCloseable {
         private final LoadedProgram program;
         private final float[] logits;
         private final double prefillSeconds;
+        private final List<AutoCloseable> holder;
         private Map<String, List<Buffer>> carried;
         private int[] current;
 
-        /** @param carried what a call takes, by path, and what is left of the prefill's results */
-        private TokenStream(LoadedProgram program, Map<String, List<Buffer>> carried, float[] logits, double seconds) {
+        /**
+         * @param program is the stream's own
+         * @param carried what a call takes, by path, and what is left of the prefill's results
+         * @param holder lets go of the stream when it is closed
+         */
+        private TokenStream(
+                LoadedProgram program,
+                Map<String, List<Buffer>> carried,
+                float[] logits,
+                double seconds,
+                List<AutoCloseable> holder) {
             this.program = program;
+            this.holder = holder;
             this.carried = carried;
             this.logits = logits;
             this.prefillSeconds = seconds;
@@ -273,8 +290,13 @@ public final class DecodeSession implements AutoCloseable {
             Map<String, List<Buffer>> results = program.runBuffers(carried);
             Map<String, List<Buffer>> next = new HashMap<>(results);
             next.put(ProgramPaths.KEY, take(next, ProgramPaths.NEW_KEY));
-            current = program.get(ProgramPaths.TOKENS, Objects.requireNonNull(next.get(ProgramPaths.TOKENS)))
-                    .ints();
+            try {
+                current = program.get(ProgramPaths.TOKENS, Objects.requireNonNull(next.get(ProgramPaths.TOKENS)))
+                        .ints();
+            } catch (RuntimeException e) {
+                next.values().forEach(DecodeSession::close);
+                throw e;
+            }
             carried.forEach((path, buffers) -> {
                 if (next.containsKey(path)) {
                     DecodeSession.close(buffers);
@@ -290,6 +312,8 @@ public final class DecodeSession implements AutoCloseable {
         public void close() {
             carried.values().forEach(DecodeSession::close);
             carried = Map.of();
+            program.close();
+            holder.remove(this);
         }
     }
 
@@ -299,7 +323,7 @@ public final class DecodeSession implements AutoCloseable {
 
     @Override
     public void close() {
-        for (AutoCloseable one : held.reversed()) {
+        for (AutoCloseable one : List.copyOf(held).reversed()) {
             try {
                 one.close();
             } catch (Exception e) {

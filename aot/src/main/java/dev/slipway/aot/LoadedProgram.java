@@ -7,6 +7,8 @@ import dev.slipway.lowering.TensorSpec;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.ExecuteOptions;
 import dev.slipway.runtime.LoadedExecutable;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.IntegerType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -65,11 +67,17 @@ public final class LoadedProgram implements AutoCloseable {
     private MemorySegment checked(TensorSpec spec, @Nullable HostArray array, Arena arena) {
         if (array == null
                 || !array.type().shape().equals(spec.type().shape())
+                || !alike(array.type().element(), spec.type().element())
                 || array.data().byteSize() != DeviceArrays.type(spec).hostBytes()) {
             throw refused(spec, array == null ? "missing" : array.type());
         }
         MemorySegment copy = arena.allocate(array.data().byteSize(), 64);
         return copy.copyFrom(array.data());
+    }
+
+    /** Whole numbers of one size stand for each other, signed or not; nothing else does. */
+    private static boolean alike(ElementType given, ElementType wanted) {
+        return given instanceof IntegerType ? wanted instanceof IntegerType : given.equals(wanted);
     }
 
     /**

@@ -16,11 +16,18 @@ import dev.slipway.topology.Platform;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
 import dev.slipway.topology.UnknownTopologyException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compilation with the real plugins, in this process and in workers. */
@@ -145,6 +152,76 @@ class AotCompilerTest {
 
         assertThatThrownBy(() -> CompileWorker.run(plugins.locate(Platform.CPU), job))
                 .isInstanceOf(StatusException.class);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatNoCompilerIsAskedForIsRefusedAlikeWhereverCompilersRun(AotCompiler.Isolation isolation) {
+        AotCompiler compiler = new AotCompiler(plugins, isolation);
+        AotCompiler.Lowered lowered = AotCompiler.lower(
+                runner(), InputBatchSpec.prefix(2, 8), Topologies.resolve("cpu"), AotCompiler.SAMPLE_DECODE);
+        InferenceProgram dynamic = new InferenceProgram(
+                "main",
+                Module.parse("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"),
+                lowered.program().mesh(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                0,
+                ImmutableList.of());
+
+        assertThatThrownBy(() -> compiler.compile(new AotCompiler.Lowered(dynamic, lowered.topology(), 0), Map.of()))
+                .isInstanceOf(UsageException.BadArgument.class);
+        assertThatThrownBy(() -> compiler.compile(lowered, Map.of("xla_cpu_enable_fast_math", List.of(true))))
+                .isInstanceOf(AotException.class)
+                .hasMessageContaining("a string, a boolean or a number is expected");
+    }
+
+    @Test
+    void aWorkerEndsWithWhoStartedIt() throws Exception {
+        Process caller = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Caller.class.getName())
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        Optional<ProcessHandle> found = Optional.empty();
+        while (found.isEmpty()) {
+            assertThat(caller.isAlive()).isTrue();
+            Thread.sleep(10);
+            found = caller.toHandle()
+                    .descendants()
+                    .filter(AotCompilerTest::isWorker)
+                    .filter(AotCompilerTest::isCompiling)
+                    .findAny();
+        }
+        ProcessHandle worker = found.get();
+        Path folder = Path.of(List.of(worker.info().arguments().orElseThrow()).getLast());
+        assertThat(folder.resolve("job")).exists();
+        caller.destroyForcibly();
+
+        worker.onExit().get(60, TimeUnit.SECONDS);
+        assertThat(folder).doesNotExist();
+    }
+
+    /** Whether a worker has read its job, and loaded the plugin. */
+    private static boolean isCompiling(ProcessHandle worker) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(worker.pid()), "maps"))
+                    .contains("libtpu");
+        } catch (IOException e) {
+            return false; // it ended
+        }
+    }
+
+    /** Has a worker compile. */
+    static final class Caller {
+        public static void main(String[] arguments) {
+            new AotCompiler(PluginLocator.ofUser(), AotCompiler.Isolation.WORKER)
+                    .compileInferencePrograms(runner(), InputBatchSpec.prefix(4, 8), "v5p-8", 1);
+        }
     }
 
     @ParameterizedTest

@@ -9,8 +9,11 @@ import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.RandomSource;
+import dev.slipway.runtime.Leaks;
 import dev.slipway.topology.Topologies;
+import java.lang.ref.WeakReference;
 import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
 class DecodeSessionTest {
@@ -47,6 +50,51 @@ class DecodeSessionTest {
             try (DecodeSession.TokenStream stream = session.stream(PROMPTS, 8, temperatures(0, 1), KEY)) {
                 assertThat(stream.tokens()).hasSize(2);
             }
+        }
+    }
+
+    @Test
+    void anInputOfAnotherTypeIsRefusedThoughItIsAsLong() {
+        try (DecodeSession session = open()) {
+            assertThatExceptionOfType(AotException.class)
+                    .isThrownBy(() -> session.sampleDecode(
+                            PROMPTS, 8, Map.of(Control.TEMPERATURE, HostArray.of(new int[] {1, 1}, 2)), KEY))
+                    .withMessage("input input_batch/temperature is tensor<2xi32>; sample_decode takes tensor<2xf32>");
+        }
+    }
+
+    @Test
+    void aPrefixThatCannotBeIsRefused() {
+        try (DecodeSession session = open()) {
+            assertThatExceptionOfType(AotException.class)
+                    .isThrownBy(() -> session.stream(PROMPTS, -1, temperatures(0, 0), KEY))
+                    .withMessage("prompt 0 has 3 tokens but the prefix is -1 wide; widen the prefix");
+            assertThatExceptionOfType(AotException.class)
+                    .isThrownBy(() -> session.stream(PROMPTS, 1 << 30, temperatures(0, 0), KEY))
+                    .withMessageContaining("more tokens than 2^31");
+        }
+    }
+
+    @Test
+    void aClosedStreamGoesWithItsProgramWhileTheSessionStays() throws Exception {
+        ConcurrentLinkedQueue<String> leaks = new ConcurrentLinkedQueue<>();
+        try (DecodeSession session = open();
+                Leaks.Watch _ = Leaks.watch(leak -> leaks.add(leak.what()))) {
+            WeakReference<DecodeSession.TokenStream> closed = streamed(session);
+            for (int i = 0; i < 100 && closed.get() != null; i++) {
+                System.gc();
+                Thread.sleep(50);
+            }
+
+            assertThat(closed.get()).isNull();
+        }
+        assertThat(leaks).isEmpty();
+    }
+
+    private static WeakReference<DecodeSession.TokenStream> streamed(DecodeSession session) {
+        try (DecodeSession.TokenStream stream = session.stream(PROMPTS, 8, temperatures(0, 0), KEY)) {
+            assertThat(stream.advance()).hasSize(2);
+            return new WeakReference<>(stream);
         }
     }
 
