@@ -27,9 +27,12 @@ public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bou
     /** libtpu numbers the devices of slice s from this times (s + 1) when there are several slices. */
     private static final int SLICE_ID_STRIDE = 100_000;
 
+    /** Hundreds of times the largest machine there is; lists of many more fill the memory. */
+    private static final int MAX_DEVICES = 1 << 23;
+
     /**
      * @throws InvalidTopologyException if there are fewer than one slice, the hosts do not tile a slice, or there are more
-     *     devices than ids can tell apart
+     *     than 2^23 devices, or than libtpu's ids can tell apart
      */
     public Topology {
         if (slices < 1) {
@@ -40,9 +43,9 @@ public record Topology(String name, ChipSpec chip, int slices, Bounds slice, Bou
                     + ") cannot be made of hosts of " + host + ": each extent must be a multiple of the host's");
         }
         long perSlice = (long) slice.volume() * chip.devicesPerChip();
-        if (perSlice > Integer.MAX_VALUE / 2 / slices) {
-            throw new InvalidTopologyException(
-                    name + " with " + slices + " slices of " + perSlice + " devices: that is more than ids can count");
+        if (perSlice > MAX_DEVICES / slices) {
+            throw new InvalidTopologyException(name + " with " + slices + " slices of " + perSlice + " devices: "
+                    + MAX_DEVICES + " in all at most");
         }
         if (chip.accelerator() instanceof Accelerator.Tpu
                 && slices > 1

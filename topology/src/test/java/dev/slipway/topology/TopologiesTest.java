@@ -111,6 +111,14 @@ class TopologiesTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"cpu-999999999", "h100-8x99999999", "v5e:4096x4096"})
+    void aMachineThatNoMemoryHoldsIsRefused(String name) {
+        assertThatThrownBy(() -> Topologies.resolve(name))
+                .isInstanceOf(InvalidTopologyException.class)
+                .hasMessageEndingWith("devices: 8388608 in all at most");
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"v5e:2x2x2", "v5p:0x2x1", "v5p:2x-2x1", "v5p:2xax1", "v5p:2x2x2x2", "v4:99999x99999x99999"})
     void aShapeThatCannotBeIsRefused(String name) {
         assertThatThrownBy(() -> Topologies.resolve(name)).isInstanceOf(InvalidTopologyException.class);

@@ -73,7 +73,7 @@ class TopologyJsonTest {
 
         assertThatThrownBy(() -> Topologies.fromJson(json))
                 .isInstanceOf(InvalidTopologyException.class)
-                .hasMessage("lab with 16 slices of 1152921504606846976 devices: that is more than ids can count");
+                .hasMessage("lab with 16 slices of 1152921504606846976 devices: 8388608 in all at most");
     }
 
     @Test
