@@ -2,9 +2,11 @@
 package dev.slipway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.atIndex;
 import static org.assertj.core.api.Assertions.within;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
@@ -12,6 +14,10 @@ import dev.slipway.aot.LoadedProgram;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Layer;
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import dev.slipway.lowering.DecoderConfig.Scaling;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.lowering.RandomSource;
@@ -23,6 +29,7 @@ import dev.slipway.topology.Topology;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -184,13 +191,23 @@ class DecodingTest {
 
         assertThat(decode(
                         UnaryOperator.identity(),
-                        Map.of(
-                                Control.ALLOWED_TOKENS,
-                                new HostArray(
-                                        TensorType.of(ElementType.I1, 1, VOCABULARY), MemorySegment.ofArray(allowed)),
-                                Control.MAX_LENGTH,
-                                row(8))))
+                        Map.of(Control.ALLOWED_TOKENS, allowed(allowed), Control.MAX_LENGTH, row(8))))
                 .isEqualTo(wanted);
+    }
+
+    private static HostArray allowed(byte[] tokens) {
+        return new HostArray(TensorType.of(ElementType.I1, 1, VOCABULARY), MemorySegment.ofArray(tokens));
+    }
+
+    @Test
+    void aStopTokenThatAloneIsAllowedEndsNoRowBeforeTheMinimumLength() {
+        byte[] allowed = new byte[VOCABULARY];
+        allowed[42] = 1;
+
+        assertThat(decode(
+                        o -> o.withStopIds(42),
+                        Map.of(Control.ALLOWED_TOKENS, allowed(allowed), Control.MIN_LENGTH, row(3))))
+                .containsExactly(42, 42, 42);
     }
 
     @Test
@@ -302,6 +319,84 @@ class DecodingTest {
 
         assertThat(wanted.size()).isBetween(2, 30);
         assertThat(drawn).isEqualTo(wanted);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TOP_P, 0", "TOP_P, -1", "TOP_P, 1e-40", "TYPICAL_P, 0"})
+    void aShareThatIsLessThanAnyTokensLeavesTheFirst(Control control, float share) {
+        double[] p = softmax(logits(Arrays.stream(PROMPT).boxed().toList()), 1);
+        double entropy = -Arrays.stream(p).map(v -> v * Math.log(v)).sum();
+        int wanted = IntStream.range(0, VOCABULARY)
+                .boxed()
+                .min(Comparator.comparingDouble(
+                        i -> control == Control.TOP_P ? -p[i] : Math.abs(-Math.log(p[i]) - entropy)))
+                .orElseThrow();
+
+        assertThat(decode(
+                        UnaryOperator.identity(),
+                        Map.of(Control.TEMPERATURE, row(1f), control, row(share), Control.MAX_LENGTH, row(1))))
+                .containsExactly(wanted);
+    }
+
+    @Test
+    void theLikeliestTokensOfARowEndWithItWhateverOthersDo() {
+        int first = greedy(1, (_, _) -> {}).getFirst();
+        DecodeOptions options = DecodeOptions.greedy(12).withStopIds(first).with(o -> o.topLogProbs(2));
+        try (DecodeSession session = session(options)) {
+            Map<String, HostArray> results = session.sampleDecode(new int[][] {PROMPT, OTHER}, 8, Map.of(), KEY);
+            int[] tokens = Arrays.copyOf(results.get("top_tokens").ints(), 2 * 12);
+            float[] scores = Arrays.copyOf(results.get("top_log_probs").floats(), 2 * 12);
+
+            assertThat(results.get("sequences").ints()[12 + OTHER.length + 1]).isNotNegative();
+            assertThat(tokens[2 * PROMPT.length]).isEqualTo(first);
+            for (int i = 0; i < 12; i++) {
+                if (i != PROMPT.length) {
+                    assertThat(tokens)
+                            .as("column %d", i)
+                            .contains(-1, atIndex(2 * i))
+                            .contains(-1, atIndex(2 * i + 1));
+                    assertThat(scores)
+                            .as("column %d", i)
+                            .contains(0, atIndex(2 * i))
+                            .contains(0, atIndex(2 * i + 1));
+                }
+            }
+        }
+    }
+
+    @Test
+    void aPadThatIsATokenStandsForItselfWithinAPrompt() {
+        Map<Control, HostArray> punished = Map.of(Control.REPETITION_PENALTY, row(1.7f));
+        DecodeOptions options = DecodeOptions.greedy(LENGTH).withControls(Control.REPETITION_PENALTY);
+        List<int[]> sequences = new ArrayList<>();
+        for (int pad : new int[] {-1, PROMPT[2]}) {
+            try (DecodeSession session = session(options.with(o -> o.padId(pad)))) {
+                sequences.add(session.sampleDecode(new int[][] {PROMPT}, 8, punished, KEY)
+                        .get("sequences")
+                        .ints());
+            }
+        }
+
+        assertThat(sequences.get(1)).startsWith(PROMPT).isEqualTo(sequences.get(0));
+    }
+
+    @Test
+    void anEmptyPromptIsTheStartTokenOfABeamSearchToo() {
+        DecodeOptions options =
+                DecodeOptions.greedy(LENGTH).withNumDecodes(2).withStopIds(1).withStartId(OTHER[0]);
+        int[] prefix = new int[2 * 8];
+        Arrays.fill(prefix, -1);
+        prefix[0] = OTHER[0];
+        try (DecodeSession session = session(options);
+                LoadedProgram program = session.load(InputBatchSpec.prefix(2, 8), "beam_search_decode")) {
+            Map<String, HostArray> results = program.run(
+                    Map.of("prng_key", HostArray.of(KEY, 4), "input_batch/prefix", HostArray.of(prefix, 2, 8)));
+            int[] sequences = results.get("live_sequences").ints();
+            float[] scores = results.get("live_scores").floats();
+
+            assertThat(Arrays.copyOfRange(sequences, 16, 32)).isEqualTo(Arrays.copyOf(sequences, 16));
+            assertThat(Arrays.copyOfRange(scores, 2, 4)).isEqualTo(Arrays.copyOf(scores, 2));
+        }
     }
 
     @Test
@@ -514,6 +609,28 @@ class DecodingTest {
             assertThat(tokens.get(i)).isEqualTo(tokens.getFirst());
             assertThat(scores.get(i)).containsExactly(scores.getFirst(), within(1e-4f));
         }
+    }
+
+    @Test
+    void layersThatSeeAndTurnOtherwiseScoreTheSameScannedAndWrittenOut() {
+        Scaling slow = new Scaling.PerPair(ImmutableList.copyOf(Collections.nCopies(8, 4.0)), 1.5);
+        DecoderConfig config = model.config()
+                .withLayers(
+                        "llama",
+                        List.of(new Layer(4, Rotary.of(10_000, 16)), Layer.full(new Rotary(10_000, 16, slow))));
+        List<float[]> scores = new ArrayList<>();
+        for (Form.Layers layers : Form.Layers.values()) {
+            InferenceRunner runner =
+                    InferenceRunner.of(config, DecodeOptions.greedy(LENGTH)).withForm(FORM.withLayers(layers));
+            try (DecodeSession session = DecodeSession.open(
+                    PluginLocator.ofUser(), runner, CPU, model.weights().parameters())) {
+                scores.add(session.sampleDecode(new int[][] {PROMPT}, 8, Map.of(), KEY)
+                        .get("token_scores")
+                        .floats());
+            }
+        }
+
+        assertThat(scores.get(1)).containsExactly(scores.get(0), within(1e-4f));
     }
 
     @Test

@@ -27,12 +27,14 @@ public final class AxlearnPrograms {
     private final Form form;
     private final Mesh mesh;
     private final ParameterLayout layout;
+    private final ShardingRules rules;
 
-    private AxlearnPrograms(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
+    private AxlearnPrograms(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, ShardingRules rules) {
         this.config = config;
         this.form = form;
         this.mesh = mesh;
         this.layout = layout;
+        this.rules = rules;
     }
 
     /**
@@ -42,7 +44,12 @@ public final class AxlearnPrograms {
      * @param layout how the program takes its parameters
      */
     public static AxlearnPrograms of(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
-        return new AxlearnPrograms(config, form, mesh, layout);
+        return new AxlearnPrograms(config, form, mesh, layout, ShardingRules.standard());
+    }
+
+    /** Programs that take Slipway's parameters, cut by rules of the caller's. */
+    static AxlearnPrograms of(DecoderConfig config, Form form, Mesh mesh, ShardingRules rules) {
+        return new AxlearnPrograms(config, form, mesh, ParameterLayout.SLIPWAY, rules);
     }
 
     /**
@@ -52,7 +59,7 @@ public final class AxlearnPrograms {
      *     positions, or the model has no parameters of AXLearn's layout
      */
     public InferenceProgram sampleDecode(SampleDecode options, InputBatchSpec batch) {
-        return new ReferenceLowerer(config, form, mesh, layout, prefix(batch)).sampleDecode(options);
+        return new ReferenceLowerer(reference(batch)).sampleDecode(options);
     }
 
     /**
@@ -62,12 +69,21 @@ public final class AxlearnPrograms {
      * results have behind that column means nothing. Rows of pads may be added: they change no other row.
      */
     public InferenceProgram sampleDecode(CaseShape shape, InputBatchSpec batch) {
-        return new ReferenceLowerer(config, form, mesh, layout, prefix(batch)).sampleDecode(shape);
+        return new ReferenceLowerer(reference(batch)).sampleDecode(shape);
     }
 
     /** {@code beam_search_decode}; see {@link #sampleDecode(SampleDecode, InputBatchSpec)} for errors. */
     public InferenceProgram beamSearchDecode(BeamSearch options, InputBatchSpec batch) {
-        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchDecode(options);
+        return new BeamSearchLowerer(reference(batch)).beamSearchDecode(options);
+    }
+
+    /**
+     * {@code beam_search_decode} as one of Slipway's own.
+     *
+     * @param startId the token that an empty prompt is read as, rather than as its pad
+     */
+    InferenceProgram beamSearchDecode(BeamSearch options, int startId, InputBatchSpec batch) {
+        return new BeamSearchLowerer(reference(batch)).beamSearchDecode(options, startId);
     }
 
     /**
@@ -76,12 +92,16 @@ public final class AxlearnPrograms {
      * {@code options/rows i32[]}, how many rows count; the options' penalty is not read.
      */
     public InferenceProgram beamSearchCases(BeamSearch options, InputBatchSpec batch) {
-        return new BeamSearchLowerer(config, form, mesh, layout, prefix(batch)).beamSearchCases(options);
+        return new BeamSearchLowerer(reference(batch)).beamSearchCases(options);
     }
 
     /** The parameters that these programs take first, in order. */
     public ImmutableList<TensorSpec> parameterSpecs() {
-        return Reference.parameters(config, form, mesh, layout);
+        return Reference.parameters(config, form, mesh, rules, layout);
+    }
+
+    private Reference reference(InputBatchSpec batch) {
+        return new Reference(config, form, mesh, rules, layout, prefix(batch));
     }
 
     private InputBatchSpec.Input prefix(InputBatchSpec batch) {

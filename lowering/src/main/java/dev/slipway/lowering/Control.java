@@ -22,7 +22,7 @@ public enum Control {
     TOP_K(Kind.WHOLE, 1),
     /**
      * Keeps the likeliest tokens that together have a probability of at least {@code p}, and their equals, {@code
-     * f32[batch]}; 1 keeps all.
+     * f32[batch]}; 1 keeps all, 0 the likeliest.
      */
     TOP_P(Kind.FLOAT, 1),
     /** Keeps tokens with at least this share of the likeliest one's probability, {@code f32[batch]}; 0 keeps all. */
@@ -51,7 +51,10 @@ public enum Control {
      * count.
      */
     STOP_SEQUENCES(Kind.WHOLE, 3),
-    /** No row ends at a stop token or sequence before it has generated so many tokens, {@code i32[batch]}. */
+    /**
+     * No row ends at a stop token or sequence before it has generated so many tokens, {@code i32[batch]}. A stop token that
+     * alone is allowed is generated and ends nothing.
+     */
     MIN_LENGTH(Kind.WHOLE, 1),
     /** Rows end when they have generated so many tokens, {@code i32[batch]}. */
     MAX_LENGTH(Kind.WHOLE, 1);

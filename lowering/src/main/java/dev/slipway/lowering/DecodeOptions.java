@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param numDecodes independent continuations of each prompt
  * @param stopIds tokens that end a row; the token itself is kept
  * @param padId what stands in the prefix behind a prompt and in the results behind the last token; negative by default,
- *     so that it is no token
+ *     so that it is no token. One that is a token is read as itself within a prompt
  * @param startId the one token that an empty prompt is read as
  * @param controls what each row is told at run time
  * @param stopSpace room for {@link Control#STOP_SEQUENCES}

@@ -33,13 +33,16 @@ import dev.slipway.stablehlo.ElementType;
  *     before it, 0 for the first and for pads; TOP</td></tr>
  * </table>
  *
+ * <p>{@code beam_search_decode} is that of {@link AxlearnPrograms}, whose rows grow as long as the prefix is wide. Of the options
+ * it takes decodes, the first stop token, pad, start token, penalty and merging; it has no controls and no TOP.
+ *
  * <p>TOP is {@code top_tokens i32[..., n]} and {@code top_log_probs f32[..., n]} where the options ask for them. {@code
  * column} is the column of the cache that all rows write next: the prefix's width modulo {@code T} behind a prefill, then
  * what the last call gave.
  *
  * <p>{@code P} is the prefix's width, {@code T} the maximum length, {@code N} the number of decodes. Prompts stand at the
  * left of the prefix, pads behind them. Column {@code j} of the sequences is token {@code j}; behind a row's last token
- * stand pads, and scores are 0 on the prompt and behind the end.
+ * stand pads, and scores are 0 on the prompt and behind the end. There TOP is pads and zeros, too.
  */
 public final class DecodePrograms {
     private final DecoderConfig config;
@@ -118,7 +121,7 @@ public final class DecodePrograms {
             case "insert" -> insert(batch);
             case "score" -> score(batch);
             case "beam_search_decode" ->
-                AxlearnPrograms.of(config, form, mesh, ParameterLayout.SLIPWAY).beamSearchDecode(beamSearch(), batch);
+                AxlearnPrograms.of(config, form, mesh, rules).beamSearchDecode(beamSearch(), options.startId(), batch);
             default ->
                 throw new LoweringException(
                         "no method \"%s\"; there are sample_decode, prefill, insert, decode_step, score and beam_search_decode"

@@ -4,6 +4,8 @@ package dev.slipway.lowering;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.mesh.PartitionSpec;
@@ -168,6 +170,23 @@ class DecodeProgramsTest {
     }
 
     @Test
+    void allProgramsTakeTheirParametersByTheRulesThatAreGiven() {
+        ShardingRules rules = new ShardingRules(ImmutableMap.of(), ImmutableList.of("data"));
+        DecodePrograms programs = DecodePrograms.of(
+                smolLm2(2),
+                Form.scanned(ElementType.BF16),
+                DecodeOptions.greedy(128).withStopIds(2),
+                mesh(4, 4),
+                rules);
+
+        for (String method : List.of("sample_decode", "prefill", "decode_step", "score", "beam_search_decode")) {
+            assertThat(programs.lower(method, BATCH).parameterSpecs())
+                    .as(method)
+                    .isEqualTo(programs.parameterSpecs());
+        }
+    }
+
+    @Test
     void whatReadsNoPromptsInPassesDoesNotSpeakOfThem() {
         Form form = Form.scanned(ElementType.BF16).withTokensPerPass(216);
         DecodePrograms programs = programs(smolLm2(30), form, mesh(1, 16));
@@ -180,7 +199,7 @@ class DecodeProgramsTest {
 
     @Test
     void aPartitionOfTheCallersThatDoesNotDivideIsRefused() {
-        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
+        InputBatchSpec batch = new InputBatchSpec(ImmutableMap.of(
                 "prefix",
                 new InputBatchSpec.Input(TensorType.of(ElementType.I32, 3, 8), PartitionSpec.of("data", null))));
 
@@ -192,8 +211,8 @@ class DecodeProgramsTest {
 
     @Test
     void aBatchWithoutAPrefixIsRefusedByName() {
-        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
-                "prompt", new InputBatchSpec.Input(TensorType.of(ElementType.I32, 3, 8), null)));
+        InputBatchSpec batch = new InputBatchSpec(
+                ImmutableMap.of("prompt", new InputBatchSpec.Input(TensorType.of(ElementType.I32, 3, 8), null)));
 
         assertThatThrownBy(() -> programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
                         .sampleDecode(batch))
@@ -204,8 +223,8 @@ class DecodeProgramsTest {
 
     @Test
     void aPrefixOfFloatsIsRefused() {
-        InputBatchSpec batch = new InputBatchSpec(com.google.common.collect.ImmutableMap.of(
-                "prefix", new InputBatchSpec.Input(TensorType.of(ElementType.F32, 3, 8), null)));
+        InputBatchSpec batch = new InputBatchSpec(
+                ImmutableMap.of("prefix", new InputBatchSpec.Input(TensorType.of(ElementType.F32, 3, 8), null)));
 
         assertThatThrownBy(() -> programs(smolLm2(30), Form.scanned(ElementType.F32), mesh(16, 1))
                         .sampleDecode(batch))

@@ -6,6 +6,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * Cosine and sine of the angles that rotary positions turn queries and keys by. Source: Su et al., RoFormer,
@@ -20,18 +21,23 @@ sealed interface Angles {
      *
      * @param positions {@code i32[batch, length]}
      * @param frequencies in radians per position, {@code f32[n]}
-     * @param magnitude factor on cosine and sine
+     * @param stretched cosine and sine with their factor
      * @param element what cosine and sine are rounded to, and heads turn in
      * @param pairs makes angles from cosine and sine, {@code [batch, length, n]}: {@link Halves} or {@link Neighbours}
      */
-    static Angles of(Ops o, Value positions, Value frequencies, double magnitude, ElementType element, Pairs pairs) {
+    static Angles of(
+            Ops o,
+            Value positions,
+            Value frequencies,
+            UnaryOperator<Value> stretched,
+            ElementType element,
+            Pairs pairs) {
         Value p = o.convert(positions, ElementType.F32);
         long[] shape = {o.size(p, 0), o.size(p, 1), o.size(frequencies, 0)};
         Value angles = o.multiply(o.broadcast(p, shape, 0, 1), o.broadcast(frequencies, shape, 2));
-        Value cosine = o.b().cosine(angles);
-        Value sine = o.b().sine(angles);
-        return pairs.of(
-                o.convert(o.multiply(cosine, magnitude), element), o.convert(o.multiply(sine, magnitude), element));
+        Value cosine = stretched.apply(o.b().cosine(angles));
+        Value sine = stretched.apply(o.b().sine(angles));
+        return pairs.of(o.convert(cosine, element), o.convert(sine, element));
     }
 
     /** Which elements of a head turn together. */

@@ -3,12 +3,8 @@ package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.BeamSearch;
 import dev.slipway.lowering.DecoderConfig;
-import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
-import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.ProgramPaths;
-import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
@@ -28,15 +24,19 @@ public final class BeamSearchLowerer {
     private final DecoderConfig config;
     private final Reference reference;
 
-    public BeamSearchLowerer(
-            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
-        this.config = config;
-        this.reference = new Reference(config, form, mesh, layout, prefix);
+    public BeamSearchLowerer(Reference reference) {
+        this.config = reference.config;
+        this.reference = reference;
     }
 
     /** The program with everything written into it. */
     public InferenceProgram beamSearchDecode(BeamSearch options) {
-        return lower(options);
+        return beamSearchDecode(options, reference.startId(options.padId()));
+    }
+
+    /** The program with everything written into it, an empty prompt read as a token. */
+    public InferenceProgram beamSearchDecode(BeamSearch options, int startId) {
+        return lower(options, startId);
     }
 
     /** The program that is told the penalty, the maximum length and the number of rows that count when it runs. */
@@ -44,10 +44,10 @@ public final class BeamSearchLowerer {
         reference.program.argument(ProgramPaths.PENALTY, TensorType.of(ElementType.F32, 3));
         reference.program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
         reference.program.argument(ProgramPaths.ROWS, TensorType.of(ElementType.I32));
-        return lower(options);
+        return lower(options, reference.startId(options.padId()));
     }
 
-    private InferenceProgram lower(BeamSearch options) {
+    private InferenceProgram lower(BeamSearch options, int startId) {
         int beams = options.numDecodes();
         long width = reference.width;
         reference.keyResult();
@@ -56,7 +56,7 @@ public final class BeamSearchLowerer {
         reference.result("live_sequences", ElementType.I32, beams, width);
         reference.result("live_scores", ElementType.F32, beams);
         return reference.program.build(
-                "beam_search_decode", (o, weights, inputs) -> new Search(o, options, weights, inputs).emit());
+                "beam_search_decode", (o, weights, inputs) -> new Search(o, options, startId, weights, inputs).emit());
     }
 
     /** Hypotheses of all rows: {@code i32[batch, beams, width + 1]} with {@code f32[batch, beams]}. */
@@ -112,6 +112,7 @@ public final class BeamSearchLowerer {
 
     private final class Search {
         private final BeamSearch options;
+        private final int startId;
         private final ModelWeights weights;
         private final Ops outer;
         private final Value key;
@@ -127,9 +128,10 @@ public final class BeamSearchLowerer {
         private final long[] sequenceShape;
         private final @Nullable PrefixMerger merger;
 
-        Search(Ops o, BeamSearch options, ModelWeights weights, Values inputs) {
+        Search(Ops o, BeamSearch options, int startId, ModelWeights weights, Values inputs) {
             this.outer = o;
             this.options = options;
+            this.startId = startId;
             this.weights = weights;
             this.key = inputs.get(ProgramPaths.KEY);
             this.prefix = inputs.get(ProgramPaths.PREFIX);
@@ -148,7 +150,7 @@ public final class BeamSearchLowerer {
 
         List<Value> emit() {
             Ops o = outer;
-            Decoding decoding = reference.decoding(o, weights, options.padId());
+            Decoding decoding = reference.decoding(o, weights, options.padId(), startId);
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
             Value lengths = Rows.repeat(o, read.lengths(), 0, (int) beams);
             Turn begin = begin(o, decoding, read);
@@ -215,13 +217,14 @@ public final class BeamSearchLowerer {
 
         /** The prompts' last tokens, {@code i32[batch, beams]}. */
         private Value lastTokens(Ops o, Value last) {
-            Value tokens = o.takeAlongRows(prefix, o.b().reshape(last, batch, 1));
+            Value prompts = options.padId() < 0 ? prefix : Rows.started(o, prefix, options.padId(), startId);
+            Value tokens = o.takeAlongRows(prompts, o.b().reshape(last, batch, 1));
             return o.broadcast(o.b().reshape(tokens, batch), perBeam, 0);
         }
 
-        /** Tokens as AXLearn's embedding reads them: the pad of an empty prompt, if negative, counts from its end. */
+        /** Tokens as they are read: a negative pad, which is an empty prompt's, is none. */
         private Value asRead(Ops o, Value tokens) {
-            return options.padId() < 0 ? o.modulo(tokens, config.vocabulary()) : tokens;
+            return options.padId() < 0 ? Rows.started(o, tokens, options.padId(), startId) : tokens;
         }
 
         /** 0 for the first beam, never for the others. */

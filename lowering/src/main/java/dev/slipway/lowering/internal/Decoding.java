@@ -98,9 +98,8 @@ final class Decoding {
         Value lengths = lengths(o, prefix);
         Value first = o.b().subtract(o.int32(width, batch), lengths);
         Value positions = o.b().subtract(o.iota(ElementType.I32, 1, shape), o.broadcast(first, shape, 0));
-        Value ids = o.takeAlongRows(prefix, o.maximum(positions, 0));
-        Value pads = o.compare(ids, o.int32(options.padId(), shape), ComparisonDirection.EQ);
-        ids = o.b().select(pads, o.int32(options.startId(), shape), ids);
+        Value prompts = Rows.started(o, prefix, options.padId(), options.startId());
+        Value ids = o.takeAlongRows(prompts, o.maximum(positions, 0));
 
         List<Value> empty = new ArrayList<>();
         for (int i = 0; i < layers.cacheTensors(); i++) {

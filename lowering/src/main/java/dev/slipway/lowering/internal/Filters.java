@@ -29,19 +29,21 @@ final class Filters {
     }
 
     /**
-     * The greatest whose {@code probabilities} add up to {@code p}, and their equals, {@code i1}.
+     * The greatest whose {@code probabilities} add up to {@code p}, one at least, and their equals, {@code i1}.
      *
      * @param x what ranks them; the probabilities themselves, or anything of their shape
      * @param p {@code f32} over the outer dimensions
      */
     static Value topP(Ops o, Value x, Value probabilities, Value p) {
         int last = o.rank(x) - 1;
+        // No token at all would do for a share of 0, and for a subnormal one, which XLA:CPU compares as 0.
+        Value share = o.maximum(p, Float.MIN_NORMAL);
         return atLeast(
                 o,
                 x,
                 (c, mask) -> c.compare(
                         c.sum(c.b().select(mask, probabilities, c.splat(0, probabilities)), last),
-                        p,
+                        share,
                         ComparisonDirection.GE));
     }
 

@@ -19,6 +19,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -227,14 +228,14 @@ final class LayerStack {
                         o,
                         positions,
                         o.constants(frequencies(rotary.frequencies())),
-                        rotary.scaling().magnitude());
+                        x -> o.multiply(x, rotary.scaling().magnitude()));
         @Nullable Value window = layer.window() == 0 ? null : o.scalar(ElementType.I32, layer.window());
         return new LayerView(angles, emitter.visible(o, positions, window));
     }
 
-    private Angles angles(Ops o, Positions positions, Value frequencies, double magnitude) {
+    private Angles angles(Ops o, Positions positions, Value frequencies, UnaryOperator<Value> stretched) {
         Angles.Pairs pairs = weights.interleaved() ? Angles.Neighbours::new : Angles.Halves::new;
-        return Angles.of(o, positions.queries(), frequencies, magnitude, emitter.between(), pairs);
+        return Angles.of(o, positions.queries(), frequencies, stretched, emitter.between(), pairs);
     }
 
     private double[] frequencies(double[] ofPairs) {
@@ -250,21 +251,17 @@ final class LayerStack {
         int half = config.layers().getFirst().rotary().dims() / 2;
         double[] frequencies = new double[config.depth() * half];
         double[] windows = new double[config.depth()];
-        double magnitude = config.layers().getFirst().rotary().scaling().magnitude();
+        double[] magnitudes = new double[config.depth()];
         for (int i = 0; i < config.depth(); i++) {
             Layer layer = config.layers().get(i);
-            if (layer.rotary().dims() != 2 * half || layer.rotary().scaling().magnitude() != magnitude) {
+            if (layer.rotary().dims() != 2 * half) {
                 throw new LoweringException(
-                        "layer %d turns %d elements of a head with magnitude %s, layer 0 %d with %s; layers that differ in this cannot share one scanned body: lower unrolled"
-                                .formatted(
-                                        i,
-                                        layer.rotary().dims(),
-                                        layer.rotary().scaling().magnitude(),
-                                        2 * half,
-                                        magnitude));
+                        "layer %d turns %d elements of a head, layer 0 %d; layers that differ in this cannot share one scanned body: lower unrolled"
+                                .formatted(i, layer.rotary().dims(), 2 * half));
             }
             System.arraycopy(layer.rotary().frequencies(), 0, frequencies, i * half, half);
             windows[i] = layer.window();
+            magnitudes[i] = layer.rotary().scaling().magnitude();
         }
         @Nullable
         Angles angles = half == 0
@@ -278,9 +275,18 @@ final class LayerStack {
                                                 config.depth(),
                                                 weights.interleaved() ? 2L * half : half),
                                 index),
-                        magnitude);
+                        stretched(o, magnitudes, index));
         Value window = o.convert(o.at(o.constants(windows), index), ElementType.I32);
         return new LayerView(angles, emitter.visible(o, positions, window));
+    }
+
+    /** By the magnitude of the layer at a run-time index. */
+    private static UnaryOperator<Value> stretched(Ops o, double[] magnitudes, Value index) {
+        if (Arrays.stream(magnitudes).distinct().count() == 1) {
+            return x -> o.multiply(x, magnitudes[0]);
+        }
+        Value magnitude = o.at(o.constants(magnitudes), index);
+        return x -> o.multiply(x, o.broadcast(magnitude, o.shape(x)));
     }
 
     /** One layer's place in the cache; after the layer has run, {@code keys} and {@code values} are the new tensors. */

@@ -20,7 +20,7 @@ import java.util.List;
 
 /** What AXLearn's programs have in common: their arguments, and rows as wide as the prefix. */
 public final class Reference {
-    private final DecoderConfig config;
+    final DecoderConfig config;
     private final Form form;
     final Prng prng = new Prng(RandomSource.RBG);
     final Program program;
@@ -30,10 +30,17 @@ public final class Reference {
     /** How rows lie on the mesh. */
     final PartitionSpec rows;
 
-    Reference(DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
+    /** @param prefix {@code i32[batch, width]}, not empty */
+    public Reference(
+            DecoderConfig config,
+            Form form,
+            Mesh mesh,
+            ShardingRules rules,
+            ParameterLayout layout,
+            InputBatchSpec.Input prefix) {
         this.config = config;
         this.form = form(form, layout);
-        this.program = new Program(config, this.form, mesh, ShardingRules.standard(), layout);
+        this.program = new Program(config, this.form, mesh, rules, layout);
         this.batch = prefix.type().dim(0);
         this.width = prefix.type().dim(1);
         this.rows = program.batchSpec("batch", 0, batch);
@@ -64,8 +71,8 @@ public final class Reference {
 
     /** The parameters that the programs take. */
     public static ImmutableList<TensorSpec> parameters(
-            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout) {
-        return Program.parameters(config, form(form, layout), mesh, ShardingRules.standard(), layout);
+            DecoderConfig config, Form form, Mesh mesh, ShardingRules rules, ParameterLayout layout) {
+        return Program.parameters(config, form(form, layout), mesh, rules, layout);
     }
 
     /** Adds a result whose first dimension is the batch. */
@@ -85,12 +92,15 @@ public final class Reference {
         return new DecoderEmitter(config, form, DecoderEmitter.Roundings.AT_EACH_OPERATION, exchange);
     }
 
-    /** The steps of decoding, with pads read as tokens, as AXLearn does. */
-    Decoding decoding(Ops o, ModelWeights weights, int padId) {
-        // AXLearn's embedding counts a negative pad from its end
-        int read = Math.floorMod(padId, config.vocabulary());
+    /** What AXLearn reads an empty prompt as: its pad. The embedding counts a negative one from its end. */
+    int startId(int padId) {
+        return Math.floorMod(padId, config.vocabulary());
+    }
+
+    /** The steps of decoding. */
+    Decoding decoding(Ops o, ModelWeights weights, int padId, int startId) {
         DecodeOptions options =
-                DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(read));
+                DecodeOptions.greedy((int) width).with(d -> d.padId(padId).startId(startId));
         LayerStack layers = new LayerStack(config, form, emitter(Exchange.NONE), weights);
         PartitionSpec cache =
                 program.cacheSpec(layers.cacheRowDimension(), layers.cacheShape(0, batch, options.maxLength()));

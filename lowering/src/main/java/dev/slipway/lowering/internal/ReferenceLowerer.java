@@ -2,14 +2,9 @@
 package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.CaseShape;
-import dev.slipway.lowering.DecoderConfig;
-import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
-import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.SampleDecode;
-import dev.slipway.mesh.Mesh;
 import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
@@ -36,13 +31,10 @@ public final class ReferenceLowerer {
     private static final int SCORES = 6;
     private static final int RECENT = 7;
 
-    private final DecoderConfig config;
     private final Reference reference;
 
-    public ReferenceLowerer(
-            DecoderConfig config, Form form, Mesh mesh, ParameterLayout layout, InputBatchSpec.Input prefix) {
-        this.config = config;
-        this.reference = new Reference(config, form, mesh, layout, prefix);
+    public ReferenceLowerer(Reference reference) {
+        this.reference = reference;
     }
 
     /** The program with everything written into it. */
@@ -97,13 +89,13 @@ public final class ReferenceLowerer {
                 key = split.get(1);
             }
             Value prefix = inputs.get(ProgramPaths.PREFIX);
-            Decoding decoding = reference.decoding(o, weights, padId);
+            Decoding decoding = reference.decoding(o, weights, padId, reference.startId(padId));
             Decoding.Prefilled read = reference.read(o, decoding, prefix);
             Value prompts = Rows.repeat(o, prefix, 0, decodes);
             Value lengths = Rows.repeat(o, read.lengths(), 0, decodes);
             Value room = o.broadcast(behaviour.limit(o), rowShape);
-            Turn turn =
-                    new Turn(prng, behaviour, new long[] {batch, decodes, config.vocabulary()}, padId, lengths, room);
+            Turn turn = new Turn(
+                    prng, behaviour, new long[] {batch, decodes, reference.config.vocabulary()}, padId, lengths, room);
             List<Value> start = new ArrayList<>(List.of(
                     o.scalar(ElementType.I32, 0),
                     o.constant(ElementType.I1, 1),
@@ -137,8 +129,8 @@ public final class ReferenceLowerer {
                 return drawn;
             });
             long[] shape = {batch, decodes, width};
-            results.add(o.b().reshape(Rows.behindPrompts(o, prompts, lengths, end.get(TOKENS), 1), shape));
-            results.add(o.b().reshape(Rows.behindPrompts(o, null, lengths, end.get(SCORES), 1), shape));
+            results.add(o.b().reshape(Rows.behindPrompts(o, prompts, 0, lengths, end.get(TOKENS), 1), shape));
+            results.add(o.b().reshape(Rows.behindPrompts(o, null, 0, lengths, end.get(SCORES), 1), shape));
             return results;
         });
     }

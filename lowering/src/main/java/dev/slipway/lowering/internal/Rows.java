@@ -43,9 +43,24 @@ final class Rows {
         return o.b().pad(x, o.scalar(x.tensorType().element(), value), none, high, none);
     }
 
-    /** {@code values} where a row goes on, {@code otherwise} where it has ended. */
+    /** {@code values [rows, ...]} where a row goes on, {@code otherwise} where it has ended. */
     static Value keep(Ops o, Value ended, Value values, double otherwise) {
-        return o.b().select(ended, o.splat(otherwise, values), values);
+        Value rows = o.rank(values) == 1 ? ended : o.broadcast(ended, o.shape(values), 0);
+        return o.b().select(rows, o.splat(otherwise, values), values);
+    }
+
+    /**
+     * Prompts {@code i32[rows, width]} as they are read: an empty one as the start token. A pad that is a token stands for
+     * itself where others follow it; a negative one is none, and is read as the start token wherever it is.
+     */
+    static Value started(Ops o, Value prompts, int padId, int startId) {
+        if (startId == padId) {
+            return prompts;
+        }
+        long[] shape = o.shape(prompts);
+        Value pads = o.compare(prompts, o.int32(padId, shape), ComparisonDirection.EQ);
+        Value none = padId < 0 ? pads : o.broadcast(o.all(pads, 1), shape, 0);
+        return o.b().select(none, o.int32(startId, shape), prompts);
     }
 
     /** Writes {@code column [rows, ...]} into {@code buffer [rows, columns, ...]}. */
@@ -61,20 +76,21 @@ final class Rows {
     /**
      * Lays what was generated behind each row's prompt.
      *
-     * @param prompts {@code [rows, width]}, null to leave 0 on the prompts
+     * @param prompts {@code [rows, width]}, null to leave {@code otherwise} on the prompts
      * @param lengths of the prompts, {@code i32[rows]}
      * @param generated {@code [rows, columns, ...]}, the first generated token in column 0
      * @param cut how many tokens at the beginning of each row are left out
      * @return as {@code generated}
      */
-    static Value behindPrompts(Ops o, @Nullable Value prompts, Value lengths, Value generated, int cut) {
+    static Value behindPrompts(
+            Ops o, @Nullable Value prompts, double otherwise, Value lengths, Value generated, int cut) {
         long[] shape = {o.size(generated, 0), o.size(generated, 1)};
         Value token = o.plus(o.iota(ElementType.I32, 1, shape), cut);
         Value length = o.broadcast(lengths, shape, 0);
         Value moved = o.takeAlongRows(generated, o.maximum(o.b().subtract(token, length), 0));
         Value inPrompt = o.compare(token, length, ComparisonDirection.LT);
         Value prompt = prompts == null
-                ? o.splat(0, generated)
+                ? o.splat(otherwise, generated)
                 : o.padColumns(o.sliceAxis(prompts, 1, cut, o.size(prompts, 1)), shape[1]);
         return o.b().select(o.broadcast(inPrompt, o.shape(generated), 0, 1), prompt, moved);
     }

@@ -63,7 +63,7 @@ public final class SampleDecodeLowerer {
         List<Value> cache = read.cache().stream()
                 .map(tensor -> Rows.repeat(o, tensor, decoding.layers().cacheRowDimension(), decodes))
                 .toList();
-        Map<String, Value> rows = sampler.begin(o, Rows.repeat(o, prefix, 0, decodes), lengths);
+        Map<String, Value> rows = sampler.begin(o, prompts, lengths);
         endAddedRows(o, rows);
         Transcript empty = Transcript.empty(o, options, filled * decodes, options.maxLength());
         LoopState begin = new LoopState(
@@ -97,7 +97,7 @@ public final class SampleDecodeLowerer {
         return new LoopState(
                 List.of(o.add(step, 1), going, choice.key()),
                 rows,
-                now.transcript().put(o, sampler, now.rows(), choice, step),
+                now.transcript().put(o, sampler.given(o, now.rows(), choice), step),
                 fed.cache());
     }
 
@@ -107,7 +107,8 @@ public final class SampleDecodeLowerer {
         results.add(end.head().get(KEY));
         List<Value> tensors = end.transcript().tensors();
         for (int i = 0; i < tensors.size(); i++) {
-            Value laid = Rows.behindPrompts(o, i == 0 ? prompts : null, lengths, tensors.get(i), 0);
+            double otherwise = tensors.get(i).tensorType().element().equals(ElementType.I32) ? options.padId() : 0;
+            Value laid = Rows.behindPrompts(o, i == 0 ? prompts : null, otherwise, lengths, tensors.get(i), 0);
             long[] shape = o.shape(laid);
             long[] split = new long[shape.length + 1];
             split[0] = filled;

@@ -8,6 +8,7 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.ScatterDimensionNumbers;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -80,7 +81,7 @@ final class Sampler {
     /**
      * The state before the first token is chosen.
      *
-     * @param prompts {@code i32[rows, width]}, pads behind them
+     * @param prompts as they are read, {@code i32[rows, width]}
      * @param lengths {@code i32[rows]}
      */
     Map<String, Value> begin(Ops o, Value prompts, Value lengths) {
@@ -97,7 +98,7 @@ final class Sampler {
                         case POSITIONS -> o.plus(lengths, -1);
                         case DONE -> o.compare(lengths, o.int32(options.maxLength(), rows), ComparisonDirection.GE);
                         case RECENT -> o.int32(-1, shape);
-                        case SEEN -> seen(o, prompts);
+                        case SEEN -> seen(o, prompts, lengths);
                         default -> o.int32(0, shape);
                     });
         }
@@ -105,11 +106,12 @@ final class Sampler {
     }
 
     /** Which tokens each prompt has, {@code i1[rows, vocabulary]}. */
-    private Value seen(Ops o, Value prompts) {
+    private Value seen(Ops o, Value prompts, Value lengths) {
         long[] shape = o.shape(prompts);
-        Value pads = o.compare(prompts, o.int32(options.padId(), shape), ComparisonDirection.EQ);
+        Value behind =
+                o.compare(o.iota(ElementType.I32, 1, shape), o.broadcast(lengths, shape, 0), ComparisonDirection.GE);
         // A place outside is written nowhere.
-        Value column = o.b().select(pads, o.int32(vocabulary, shape), prompts);
+        Value column = o.b().select(behind, o.int32(vocabulary, shape), prompts);
         Value row = o.iota(ElementType.I32, 0, shape[0], shape[1], 1);
         Value places = o.b().concatenate(2, row, o.b().reshape(column, shape[0], shape[1], 1));
         return o.b().scatter(
@@ -196,9 +198,18 @@ final class Sampler {
         if (has(options, Control.MIN_LENGTH) && !options.stopIds().isEmpty()) {
             Value early = o.broadcast(tooShort(o, get(state, GENERATED)), shape, 0);
             Value stop = stopIds(o, o.iota(ElementType.I32, 1, shape));
-            x = o.b().select(o.b().and(early, stop), never(o, x), x);
+            Value others = o.b().select(o.b().and(early, stop), never(o, x), x);
+            x = has(options, Control.ALLOWED_TOKENS) || has(options, Control.LOGIT_BIAS)
+                    ? o.b().select(anyLeft(o, others), others, x)
+                    : others;
         }
         return x;
+    }
+
+    /** Whether a row has a token that may come next, over the vocabulary. */
+    private static Value anyLeft(Ops o, Value x) {
+        Value most = o.max(x, 1);
+        return o.broadcast(o.compare(most, never(o, most), ComparisonDirection.GT), o.shape(x), 0);
     }
 
     /** The filters, on logits that the temperature has divided. */
@@ -264,14 +275,24 @@ final class Sampler {
         return stops;
     }
 
-    /** What a row gets from a choice: nothing once it has ended. */
-    Value token(Ops o, Map<String, Value> before, Choice choice) {
-        return Rows.keep(o, get(before, DONE), choice.tokens(), options.padId());
+    /**
+     * What rows get from a choice, nothing once they have ended: tokens and scores and, where they are asked for, the
+     * likeliest tokens and their scores.
+     */
+    List<Value> given(Ops o, Map<String, Value> before, Choice choice) {
+        Value ended = get(before, DONE);
+        List<Value> given = new ArrayList<>();
+        given.add(token(o, before, choice));
+        given.add(Rows.keep(o, ended, choice.scores(), 0));
+        if (choice.topTokens() != null && choice.topScores() != null) {
+            given.add(Rows.keep(o, ended, choice.topTokens(), options.padId()));
+            given.add(Rows.keep(o, ended, choice.topScores(), 0));
+        }
+        return given;
     }
 
-    /** See {@link #token}. */
-    Value score(Ops o, Map<String, Value> before, Choice choice) {
-        return Rows.keep(o, get(before, DONE), choice.scores(), 0);
+    private Value token(Ops o, Map<String, Value> before, Choice choice) {
+        return Rows.keep(o, get(before, DONE), choice.tokens(), options.padId());
     }
 
     /** The state after a choice. */

@@ -48,17 +48,14 @@ public final class ServingLowerer {
             Sampler sampler = signature.sampler(o, inputs, batch);
             Value prefix = inputs.get(ProgramPaths.PREFIX);
             Decoding.Prefilled read = decoding.prefill(o, prefix);
-            Map<String, Value> begin = sampler.begin(o, prefix, read.lengths());
+            Map<String, Value> begin = sampler.begin(o, signature.started(o, prefix), read.lengths());
             Value logits = decoding.lastLogits(o, read);
             Sampler.Choice first = sampler.choose(o, logits, inputs.get(ProgramPaths.KEY), begin);
             List<Value> results = new ArrayList<>();
             results.add(first.key());
             results.add(logits);
-            results.add(sampler.score(o, begin, first));
-            if (first.topTokens() != null && first.topScores() != null) {
-                results.add(first.topTokens());
-                results.add(first.topScores());
-            }
+            List<Value> given = sampler.given(o, begin, first);
+            results.addAll(given.subList(1, given.size()));
             results.addAll(sampler.next(o, begin, first).values());
             results.addAll(read.cache());
             return results;
@@ -138,7 +135,7 @@ public final class ServingLowerer {
         return new LoopState(
                 List.of(o.add(step, 1), choice.key(), o.b().remainder(o.plus(column, 1), o.int32(options.maxLength()))),
                 sampler.next(o, now.rows(), choice),
-                now.transcript().put(o, sampler, now.rows(), choice, step),
+                now.transcript().put(o, sampler.given(o, now.rows(), choice), step),
                 fed.subList(1, fed.size()));
     }
 

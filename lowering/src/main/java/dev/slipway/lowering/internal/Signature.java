@@ -12,7 +12,6 @@ import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
-import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.stablehlo.Value;
@@ -194,8 +193,6 @@ public final class Signature {
 
     /** The prompts as they are read: an empty one is the start token. */
     Value started(Ops o, Value prompts) {
-        long[] shape = o.shape(prompts);
-        Value pad = o.compare(prompts, o.int32(options.padId(), shape), ComparisonDirection.EQ);
-        return o.b().select(pad, o.int32(options.startId(), shape), prompts);
+        return Rows.started(o, prompts, options.padId(), options.startId());
     }
 }

@@ -6,7 +6,6 @@ import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /**
  * What rows have generated, one column per token: tokens {@code i32[rows, columns]}, their scores {@code f32[rows, columns]}
@@ -28,14 +27,11 @@ record Transcript(List<Value> tensors) {
         return new Transcript(tensors);
     }
 
-    /** This transcript with a choice written into one column. */
-    Transcript put(Ops o, Sampler sampler, Map<String, Value> before, Sampler.Choice choice, Value column) {
+    /** This transcript with what {@link Sampler#given} has of each tensor written into one column. */
+    Transcript put(Ops o, List<Value> given, Value column) {
         List<Value> all = new ArrayList<>();
-        all.add(Rows.writeColumn(o, tensors.get(0), sampler.token(o, before, choice), column));
-        all.add(Rows.writeColumn(o, tensors.get(1), sampler.score(o, before, choice), column));
-        if (choice.topTokens() != null && choice.topScores() != null) {
-            all.add(Rows.writeColumn(o, tensors.get(2), choice.topTokens(), column));
-            all.add(Rows.writeColumn(o, tensors.get(3), choice.topScores(), column));
+        for (int i = 0; i < tensors.size(); i++) {
+            all.add(Rows.writeColumn(o, tensors.get(i), given.get(i), column));
         }
         return new Transcript(all);
     }
