@@ -9,8 +9,8 @@ import java.util.Map;
 
 /**
  * How a conversation is written for a model: a template in the part of Jinja that models use, run as Hugging Face's
- * library runs it ({@code trim_blocks}, {@code lstrip_blocks}). Tools, documents and today's date are not given to it, so
- * that the same conversation always gives the same text.
+ * library runs it ({@code trim_blocks}, {@code lstrip_blocks}). Tools and documents are None, as they are there for a
+ * conversation without them; today's date is not given to it, so that the same conversation always gives the same text.
  */
 public final class ChatTemplate {
     private final Jinja jinja;
@@ -68,6 +68,8 @@ public final class ChatTemplate {
     private String render(List<Message> messages, boolean addGenerationPrompt) {
         Map<String, Object> variables = new HashMap<>();
         variables.put("messages", messages.stream().map(ChatTemplate::variable).toList());
+        variables.put("tools", Jinja.NONE);
+        variables.put("documents", Jinja.NONE);
         variables.put("add_generation_prompt", addGenerationPrompt);
         variables.put("bos_token", bos);
         variables.put("eos_token", eos);

@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
@@ -76,6 +77,12 @@ class ChatTemplateTest {
                 "{{ messages.append(1) }}",
                 "{{ nothing.at.all }}",
                 "{{ 'a' + 1 }}",
+                "{{ 'a-b-c'.split('-', maxsplit=1) }}",
+                "{{ 'aa'.replace('a', 'b', 1) }}",
+                "{{ 'x'.upper(1) }}",
+                "{{ 'x'.replace('x') }}",
+                "{{ 7|string(base=2) }}",
+                "{{ messages|map(attribute='name', default='x')|join }}",
                 "{{ 1 / 0 }}",
                 "{{ range(10000000000) }}",
                 "{% for a, b in messages %}{% endfor %}",
@@ -90,8 +97,43 @@ class ChatTemplateTest {
 
     @Test
     void whatIsNotGivenCanBeAskedFor() {
-        assertThat(render("{{ tools is defined }}{{ tools }}{{ 'a' if strftime_now is defined else 'b' }}"))
-                .isEqualTo("Falseb");
+        assertThat(render("{{ 'a' if strftime_now is defined else 'b' }}")).isEqualTo("b");
+    }
+
+    /** As {@code apply_chat_template} of Transformers calls the template. */
+    @Test
+    void toolsAndDocumentsAreNone() {
+        assertThat(render("{{ tools is defined }} {{ tools }} {{ 'a' if tools is not none else 'b' }} {{ documents }}"))
+                .isEqualTo("True None b None");
+    }
+
+    /** Texts by Jinja2 3.1.6. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {"{% if true %}~ x~{% endif %}~y~ | ` x~y`", "{{ 'a~b' }}~ | a~b", "{# c #}~x | x"})
+    void linesEndInLineFeedsWhateverTheFileHas(String template, String text) {
+        for (String end : List.of("\n", "\r\n", "\r")) {
+            assertThat(render(template.replace("~", end))).isEqualTo(text.replace("~", "\n"));
+        }
+    }
+
+    /** Texts by Jinja2 3.1.6. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '`',
+            value = {
+                "{{ ''|default('x', boolean=true) }};x",
+                "{{ ''|default(boolean=true, default_value='y') }};y",
+                "{{ none|d('z', true) }};z",
+                "{{ ['a', 'b']|join(d='+') }};a+b",
+                "{{ 'abc'.startswith(('x', 'ab')) }};True",
+                "{{ 'abc'.endswith(('x', 'ab')) }};False"
+            })
+    void argumentsCountWhetherByPlaceOrByName(String template, String text) {
+        assertThat(render(template)).isEqualTo(text);
     }
 
     @Test

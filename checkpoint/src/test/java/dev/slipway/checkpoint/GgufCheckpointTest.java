@@ -287,6 +287,79 @@ class GgufCheckpointTest {
         }
     }
 
+    private List<Layer> layers(GgufWriter writer) {
+        try (Checkpoint checkpoint = Checkpoint.open(writer.write(folder.resolve("layers.gguf")))) {
+            return checkpoint.config().layers();
+        }
+    }
+
+    /** What llama.cpp makes of OLMo 3, whose files say that they are OLMo 2's. */
+    @Test
+    void olmo3SlidesInThreeOfFourLayersAndScalesTheOthersAlone() {
+        GgufWriter writer = metadata("olmo2")
+                .with("olmo2.block_count", 5)
+                .with("olmo2.vocab_size", 7)
+                .with("olmo2.attention.sliding_window", 8)
+                .with("olmo2.rope.freq_base", 5e5f)
+                .with("olmo2.rope.scaling.type", "linear")
+                .with("olmo2.rope.scaling.factor", 8f);
+        Layer sliding = new Layer(8, Rotary.of(500_000, 4));
+        Layer full = Layer.full(new Rotary(500_000, 4, new Scaling.Linear(8)));
+
+        assertThat(layers(writer)).containsExactly(sliding, sliding, sliding, full, sliding);
+        assertThat(layers(writer.with("olmo2.attention.sliding_window", 0))).containsOnly(full);
+    }
+
+    @Test
+    void whichLayersSlideIsWhatTheFileSays() {
+        GgufWriter writer = metadata("gemma3")
+                .with("gemma3.block_count", 3)
+                .with("gemma3.vocab_size", 7)
+                .with("gemma3.attention.sliding_window", 8)
+                .with("gemma3.rope.freq_base_swa", 20_000f);
+
+        writer.with("gemma3.attention.sliding_window_pattern", 2);
+        assertThat(layers(writer)).extracting(Layer::window).containsExactly(8, 0, 8);
+        assertThat(layers(writer).getFirst().rotary().theta()).isEqualTo(20_000);
+        writer.with("gemma3.attention.sliding_window_pattern", List.of(false, true, true));
+        assertThat(layers(writer)).extracting(Layer::window).containsExactly(0, 8, 8);
+        writer.with("gemma3.attention.sliding_window_pattern", List.of(true));
+        refused(writer.bytes(), "gemma3.attention.sliding_window_pattern is [true], but 3 of them");
+    }
+
+    @Test
+    void gemma2sWindowAndCapsAreItsDefaultsWhereTheFileHasNone() {
+        GgufWriter writer = metadata("gemma2").with("gemma2.vocab_size", 7);
+        try (Checkpoint checkpoint = Checkpoint.open(writer.write(folder.resolve("gemma2.gguf")))) {
+            DecoderConfig config = checkpoint.config();
+
+            assertThat(config.layers()).extracting(Layer::window).containsExactly(4096, 0);
+            assertThat(config.attention().scoreCap()).isEqualTo(50);
+            assertThat(config.logitCap()).isEqualTo(30);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"llama.rope.scaling.factor", "llama.rope.scale_linear"})
+    void aStretchWithoutATypeIsLinear(String key) {
+        GgufWriter writer = metadata("llama").with("llama.vocab_size", 7).with(key, 4f);
+
+        assertThat(layers(writer)).containsOnly(Layer.full(new Rotary(10_000, 4, new Scaling.Linear(4))));
+        assertThat(layers(writer.with("llama.rope.scaling.type", "none")))
+                .containsOnly(Layer.full(Rotary.of(10_000, 4)));
+    }
+
+    @Test
+    void longRopeIsOfferedUpToItsOriginalContext() {
+        GgufWriter writer = metadata("phi3").with("phi3.rope.scaling.original_context_length", 16);
+        addTensors(writer, "phi3");
+        writer.tensor("rope_factors_short.weight", new float[] {1, 1.5f}, 2);
+
+        try (Checkpoint checkpoint = Checkpoint.open(writer.write(folder.resolve("phi3.gguf")))) {
+            assertThat(checkpoint.config().maxPositions()).isEqualTo(16);
+        }
+    }
+
     @Test
     void storedDivisorsOfFrequenciesAreTaken() {
         GgufWriter writer = metadata("llama");

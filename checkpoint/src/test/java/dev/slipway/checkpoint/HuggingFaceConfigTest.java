@@ -94,6 +94,71 @@ class HuggingFaceConfigTest {
         assertThat(config(none).layers().getFirst().window()).isZero();
     }
 
+    /** Defaults of Transformers' configuration classes. */
+    @ParameterizedTest
+    @CsvSource({
+        "llama, 4, 4",
+        "mistral, 32, 8",
+        "mixtral, 32, 8",
+        "qwen2, 64, 32",
+        "qwen3, 64, 32",
+        "qwen3_moe, 32, 4",
+        "gemma, 32, 16",
+        "gemma2, 8, 4",
+        "gemma3_text, 8, 4",
+        "phi3, 4, 4",
+        "starcoder2, 24, 2",
+        "olmo2, 4, 4"
+    })
+    void keyAndValueHeadsAreTheTypesDefaultIfAbsentAndAsManyAsHeadsIfNull(String type, int heads, int otherwise) {
+        ObjectNode json = model("llama");
+        json.put("model_type", type).put("num_attention_heads", heads).put("head_dim", 16);
+        json.put("moe_intermediate_size", 64);
+        json.remove("rope_parameters");
+        json.remove("num_key_value_heads");
+
+        assertThat(config(json).attention().kvHeads()).isEqualTo(otherwise);
+        assertThat(config(json.putNull("num_key_value_heads")).attention().kvHeads())
+                .isEqualTo(heads);
+    }
+
+    @Test
+    void gemma2sCapsAreItsDefaultsIfAbsentAndNoneIfNull() {
+        ObjectNode json = model("gemma").put("model_type", "gemma2");
+
+        assertThat(config(json).attention().scoreCap()).isEqualTo(50);
+        assertThat(config(json).logitCap()).isEqualTo(30);
+        json.putNull("attn_logit_softcapping").putNull("final_logit_softcapping");
+        assertThat(config(json).attention().scoreCap()).isZero();
+        assertThat(config(json).logitCap()).isZero();
+        assertThat(config(model("gemma")).logitCap()).isZero();
+    }
+
+    @Test
+    void starcoder2sActivationIsItsDefaultIfAbsent() {
+        ObjectNode json = model("starcoder2");
+        json.remove("hidden_act");
+
+        assertThat(config(json).feedForward().activation()).isEqualTo(Activation.GELU_TANH);
+    }
+
+    @Test
+    void theWindowOfAQwen3MixtureIsOnAllLayers() {
+        ObjectNode json = model("qwen3_moe");
+        json.put("use_sliding_window", true).put("sliding_window", 8).put("max_window_layers", 28);
+
+        assertThat(config(json).layers()).extracting(Layer::window).containsOnly(8);
+    }
+
+    @Test
+    void aModelThatLooksAheadIsRefused() {
+        ObjectNode json = model("gemma3_text").put("use_bidirectional_attention", true);
+
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("use_bidirectional_attention is true");
+    }
+
     @Test
     void qwen2HasBiasesOnProjectionsAlone() {
         DecoderConfig config = config(model("qwen2"));

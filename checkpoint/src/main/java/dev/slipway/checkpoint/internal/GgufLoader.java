@@ -29,6 +29,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.IntPredicate;
 
 /** Reads GGUF's metadata as a decoder's configuration, and its tensors as a decoder's weights. */
 final class GgufLoader {
@@ -120,7 +121,7 @@ final class GgufLoader {
                 arch,
                 vocabulary(),
                 width,
-                metadata.requiredSize(arch + ".context_length"),
+                maxPositions(),
                 new Attention(
                         heads,
                         kvHeads,
@@ -129,7 +130,7 @@ final class GgufLoader {
                         weights.has("blk.0.attn_q.bias") || weights.has("blk.0.attn_qkv.bias"),
                         weights.has("blk.0.attn_output.bias"),
                         queryKeyNorm(),
-                        number(".attn_logit_softcapping").orElse(0.0)),
+                        number(".attn_logit_softcapping").orElse(arch.equals("gemma2") ? 50.0 : 0.0)),
                 layers(depth, headDim),
                 feedForward(),
                 // Gemma's converter adds the 1 of its norms to the stored scales
@@ -142,7 +143,14 @@ final class GgufLoader {
                 arch.equals("gpt2"),
                 gemma ? Math.sqrt(width) : 1,
                 !weights.has("output.weight"),
-                number(".final_logit_softcapping").orElse(0.0));
+                number(".final_logit_softcapping").orElse(arch.equals("gemma2") ? 30.0 : 0.0));
+    }
+
+    /** LongRoPE's short factors hold up to the original context; what they are exact for is what is offered. */
+    private int maxPositions() {
+        int positions = metadata.requiredSize(arch + ".context_length");
+        int exact = size(".rope.scaling.original_context_length").orElse(positions);
+        return weights.has("rope_factors_short.weight") ? Math.min(positions, exact) : positions;
     }
 
     private int vocabulary() {
@@ -196,24 +204,43 @@ final class GgufLoader {
         double theta = positive(".rope.freq_base").orElse(10_000.0);
         int dims = integer(".rope.dimension_count").orElse(headDim);
         Layer full = Layer.full(new Rotary(theta, dims, scaling(dims)));
-        int window = integer(".attention.sliding_window").orElse(0);
+        int window = integer(".attention.sliding_window").orElse(arch.equals("gemma2") ? 4096 : 0);
         if (window == 0) {
             return DecoderConfig.repeat(full, depth);
         }
+        Optional<Double> slidingTheta = positive(".rope.freq_base_swa");
         Layer sliding = switch (arch) {
-            case "gemma3" -> new Layer(window, Rotary.of(10_000, dims));
+            case "gemma3" -> new Layer(window, Rotary.of(slidingTheta.orElse(10_000.0), dims));
+            // OLMo 3, whose files are of this architecture, scales the rotary positions of the other layers alone
+            case "olmo2" -> new Layer(window, Rotary.of(slidingTheta.orElse(theta), dims));
             default -> new Layer(window, full.rotary());
         };
-        int pattern = switch (arch) {
-            case "gemma2" -> 2;
-            case "gemma3" -> 6;
-            default -> Integer.MAX_VALUE;
-        };
+        IntPredicate slides = slides(depth);
         ImmutableList.Builder<Layer> layers = ImmutableList.builder();
         for (int i = 0; i < depth; i++) {
-            layers.add((i + 1) % pattern == 0 ? full : sliding);
+            layers.add(slides.test(i) ? sliding : full);
         }
         return layers.build();
+    }
+
+    /** Which layers have the window: those that the file lists, or all but each so-manieth. */
+    private IntPredicate slides(int depth) {
+        String key = arch + ".attention.sliding_window_pattern";
+        if (metadata.values().get(key) instanceof List<?>) {
+            List<Boolean> listed = metadata.required(metadata.list(key, Boolean.class), key);
+            if (listed.size() != depth) {
+                throw metadata.wrong(key, listed, "%d of them, one for each layer,".formatted(depth));
+            }
+            return listed::get;
+        }
+        int otherwise = switch (arch) {
+            case "gemma2" -> 2;
+            case "gemma3" -> 6;
+            case "olmo2" -> 4;
+            default -> Integer.MAX_VALUE;
+        };
+        int pattern = metadata.size(key).orElse(otherwise);
+        return layer -> (layer + 1) % pattern != 0;
     }
 
     private Scaling scaling(int dims) {
@@ -225,7 +252,7 @@ final class GgufLoader {
             // exact up to the original context, where the short factors hold
             return new Scaling.PerPair(divisors(weights.get("rope_factors_short.weight", dims / 2)), attentionFactor());
         }
-        String type = metadata.string(arch + ".rope.scaling.type").orElse("none");
+        String type = metadata.string(arch + ".rope.scaling.type").orElse("linear");
         return switch (type) {
             case "none" -> new Scaling.None();
             case "linear" -> stretch() == 1 ? new Scaling.None() : new Scaling.Linear(stretch());
@@ -252,7 +279,9 @@ final class GgufLoader {
     }
 
     private double stretch() {
-        return metadata.stretch(arch + ".rope.scaling.factor").orElse(1.0);
+        return metadata.stretch(arch + ".rope.scaling.factor")
+                .or(() -> metadata.stretch(arch + ".rope.scale_linear")) // as files had it before
+                .orElse(1.0);
     }
 
     private ImmutableList<Double> divisors(StoredTensor tensor) {

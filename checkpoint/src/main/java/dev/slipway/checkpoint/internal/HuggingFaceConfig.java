@@ -73,6 +73,9 @@ final class HuggingFaceConfig {
                     .formatted(json.file(), type, String.join(", ", MODEL_TYPES)));
         }
         HuggingFaceConfig config = new HuggingFaceConfig(json, type);
+        if (json.flag("use_bidirectional_attention").orElse(false)) {
+            throw config.unsupported("use_bidirectional_attention", "true");
+        }
         return type.equals("gpt2") ? config.gpt2() : config.rotating();
     }
 
@@ -119,7 +122,7 @@ final class HuggingFaceConfig {
                 false,
                 gemma ? Math.sqrt(width) : 1,
                 tied(),
-                json.number("final_logit_softcapping").orElse(0.0));
+                cap("final_logit_softcapping", 30));
     }
 
     /** LongRoPE's short factors hold up to the original context; what they are exact for is what is offered. */
@@ -147,13 +150,31 @@ final class HuggingFaceConfig {
         };
         return new Attention(
                 heads,
-                json.size("num_key_value_heads").orElse(heads),
+                kvHeads(),
                 headDim,
                 1 / Math.sqrt(divisor),
                 outputBias || type.equals("qwen2"),
                 outputBias,
                 norm,
-                json.number("attn_logit_softcapping").orElse(0.0));
+                cap("attn_logit_softcapping", 50));
+    }
+
+    /** A cap: none where the file says null, Gemma 2's default where it says nothing. */
+    private double cap(String key, double ofGemma2) {
+        return json.number(key).orElse(type.equals("gemma2") && !json.node().has(key) ? ofGemma2 : 0);
+    }
+
+    /** As many as query heads where the file says null, the type's default where it says nothing. */
+    private int kvHeads() {
+        int otherwise = switch (type) {
+            case "mistral", "mixtral" -> 8;
+            case "qwen2", "qwen3" -> 32;
+            case "gemma" -> 16;
+            case "qwen3_moe", "gemma2", "gemma3_text" -> 4;
+            case "starcoder2" -> 2;
+            default -> heads;
+        };
+        return json.size("num_key_value_heads").orElse(json.node().has("num_key_value_heads") ? heads : otherwise);
     }
 
     private FeedForward feedForward() {
@@ -161,6 +182,7 @@ final class HuggingFaceConfig {
             // the models' "gelu" was always meant to be the tanh form
             case "gemma", "gemma2", "gemma3_text" ->
                 activation(json.string("hidden_activation").orElse("gelu_pytorch_tanh"));
+            case "starcoder2" -> activation(json.string("hidden_act").orElse("gelu_pytorch_tanh"));
             default -> activation(json.string("hidden_act").orElse("silu"));
         };
         return switch (type) {
@@ -236,7 +258,7 @@ final class HuggingFaceConfig {
         Layer sliding = window == 0 ? full : new Layer(window, rotary("sliding_attention"));
         List<JsonNode> types = json.list("layer_types");
         if (!types.isEmpty() && types.size() != depth) {
-            throw json.wrong("layer_types", null, depth + " of them, one for each layer,");
+            throw json.wrong("layer_types", types, depth + " of them, one for each layer,");
         }
         ImmutableList.Builder<Layer> layers = ImmutableList.builder();
         for (int i = 0; i < depth; i++) {
@@ -256,8 +278,7 @@ final class HuggingFaceConfig {
     /** Which layers slide where the file does not list them. */
     private boolean slides(int layer) {
         return switch (type) {
-            case "qwen2", "qwen3", "qwen3_moe" ->
-                layer >= json.integer("max_window_layers").orElse(28);
+            case "qwen2", "qwen3" -> layer >= json.integer("max_window_layers").orElse(28);
             case "gemma2" -> layer % 2 == 0;
             case "gemma3_text" -> {
                 int pattern = json.size("sliding_window_pattern")
@@ -387,7 +408,7 @@ final class HuggingFaceConfig {
             divisors.add(factor.doubleValue());
         }
         if (factors.size() != dims / 2) {
-            throw rope.wrong("short_factor", null, "%d numbers, not %d,".formatted(dims / 2, factors.size()));
+            throw rope.wrong("short_factor", factors, "%d numbers, not %d,".formatted(dims / 2, factors.size()));
         }
         int original = originalPositions(rope);
         if (original < 2) {

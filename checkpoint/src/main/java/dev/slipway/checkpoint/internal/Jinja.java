@@ -22,6 +22,9 @@ public final class Jinja {
     /** A bound on the loop trips and calls of one rendering, so that an ill-meant template ends. */
     private static final int MAX_STEPS = 1_000_000;
 
+    /** Python's None, as a variable of a template. */
+    public static final Object NONE = Nothing.NONE;
+
     private final ImmutableList<Node> body;
 
     private Jinja(ImmutableList<Node> body) {

@@ -33,8 +33,9 @@ final class JinjaCutter {
 
     /** The parts of a template, in order; comments are left out. */
     static List<Part> cut(String source) {
-        // as in Jinja, one newline at the very end does not count
-        JinjaCutter cutter = new JinjaCutter(source.endsWith("\n") ? source.substring(0, source.length() - 1) : source);
+        // as in Jinja, lines end in a line feed whatever the file has, and one at the very end does not count
+        String lines = source.replaceAll("\r\n?", "\n");
+        JinjaCutter cutter = new JinjaCutter(lines.endsWith("\n") ? lines.substring(0, lines.length() - 1) : lines);
         for (int open = cutter.nextMark(); open >= 0; open = cutter.nextMark()) {
             cutter.textBefore(open);
             cutter.mark(open);

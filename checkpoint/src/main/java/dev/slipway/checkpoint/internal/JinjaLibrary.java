@@ -2,6 +2,7 @@
 package dev.slipway.checkpoint.internal;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Lists;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.internal.Jinja.Callable;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +36,13 @@ final class JinjaLibrary {
                                         .formatted(arguments.isEmpty() ? "" : text(arguments.getFirst())));
                     },
             "range", (Callable) (arguments, _) -> range(arguments));
+
+    /** What filters can be told by name; {@code map} hands on what it does not know. */
+    private static final ImmutableMap<String, ImmutableSet<String>> NAMED = ImmutableMap.of(
+            "default", ImmutableSet.of("default_value", "boolean"),
+            "d", ImmutableSet.of("default_value", "boolean"),
+            "join", ImmutableSet.of("d"),
+            "map", ImmutableSet.of("attribute"));
 
     private JinjaLibrary() {}
 
@@ -297,19 +307,42 @@ final class JinjaLibrary {
 
     private static Object stringMethod(String s, String name) {
         return switch (name) {
-            case "strip" -> (Callable) (arguments, _) -> strip(s, arguments, true, true);
-            case "lstrip" -> (Callable) (arguments, _) -> strip(s, arguments, true, false);
-            case "rstrip" -> (Callable) (arguments, _) -> strip(s, arguments, false, true);
-            case "upper" -> (Callable) (_, _) -> s.toUpperCase(Locale.ROOT);
-            case "lower" -> (Callable) (_, _) -> s.toLowerCase(Locale.ROOT);
-            case "capitalize" -> (Callable) (_, _) -> capitalized(s);
-            case "startswith" -> (Callable) (arguments, _) -> s.startsWith(text(arguments.getFirst()));
-            case "endswith" -> (Callable) (arguments, _) -> s.endsWith(text(arguments.getFirst()));
+            case "strip" -> method(name, 0, 1, arguments -> strip(s, arguments, true, true));
+            case "lstrip" -> method(name, 0, 1, arguments -> strip(s, arguments, true, false));
+            case "rstrip" -> method(name, 0, 1, arguments -> strip(s, arguments, false, true));
+            case "upper" -> method(name, 0, 0, _ -> s.toUpperCase(Locale.ROOT));
+            case "lower" -> method(name, 0, 0, _ -> s.toLowerCase(Locale.ROOT));
+            case "capitalize" -> method(name, 0, 0, _ -> capitalized(s));
+            case "startswith" -> method(name, 1, 1, arguments -> any(arguments.getFirst(), s::startsWith));
+            case "endswith" -> method(name, 1, 1, arguments -> any(arguments.getFirst(), s::endsWith));
             case "replace" ->
-                (Callable) (arguments, _) -> s.replace(text(arguments.getFirst()), text(arguments.get(1)));
-            case "split" -> (Callable) (arguments, _) -> split(s, arguments);
+                method(name, 2, 2, arguments -> s.replace(text(arguments.getFirst()), text(arguments.get(1))));
+            case "split" -> method(name, 0, 2, arguments -> split(s, arguments));
             default -> Nothing.UNDEFINED;
         };
+    }
+
+    /** A method that takes its arguments by their places: others than it knows would change what it gives. */
+    private static Callable method(String name, int least, int most, Function<List<Object>, Object> body) {
+        return (arguments, named) -> {
+            if (arguments.size() < least || arguments.size() > most || !named.isEmpty()) {
+                throw Jinja.unsupported("the method %s with %s".formatted(name, arguments(arguments, named)));
+            }
+            return body.apply(arguments);
+        };
+    }
+
+    private static String arguments(List<Object> arguments, Map<String, Object> named) {
+        return named.isEmpty()
+                ? "%d arguments".formatted(arguments.size())
+                : "the argument " + named.keySet().iterator().next();
+    }
+
+    /** Whether a text, or any of several, is as a test wants it. */
+    private static boolean any(Object wanted, Predicate<String> test) {
+        return wanted instanceof List<?> several
+                ? several.stream().anyMatch(one -> test.test(text(Objects.requireNonNull(one))))
+                : test.test(text(wanted));
     }
 
     private static String strip(String s, List<Object> arguments, boolean left, boolean right) {
@@ -360,6 +393,11 @@ final class JinjaLibrary {
     // Filters and tests
 
     static Object filter(String name, Object value, List<Object> arguments, Map<String, Object> named) {
+        ImmutableSet<String> known = NAMED.getOrDefault(name, ImmutableSet.of());
+        boolean handsOn = name.equals("map") && !arguments.isEmpty();
+        if (!handsOn && !known.containsAll(named.keySet())) {
+            throw Jinja.unsupported("the filter '%s' with %s".formatted(name, named.keySet()));
+        }
         return switch (name) {
             case "trim" -> strip(text(value), arguments, true, true);
             case "upper" -> text(value).toUpperCase(Locale.ROOT);
@@ -377,14 +415,14 @@ final class JinjaLibrary {
             case "join" ->
                 items(value).stream()
                         .map(JinjaLibrary::text)
-                        .collect(Collectors.joining(arguments.isEmpty() ? "" : text(arguments.getFirst())));
+                        .collect(Collectors.joining(text(argument(arguments, 0, named, "d", ""))));
             case "replace" -> text(value).replace(text(arguments.getFirst()), text(arguments.get(1)));
             case "default", "d" -> {
                 boolean absent = value == Nothing.UNDEFINED
-                        || (arguments.size() > 1 && truth(arguments.get(1)) && !truth(value));
-                yield absent ? (arguments.isEmpty() ? "" : arguments.getFirst()) : value;
+                        || (truth(argument(arguments, 1, named, "boolean", false)) && !truth(value));
+                yield absent ? argument(arguments, 0, named, "default_value", "") : value;
             }
-            case "tojson" -> json(value, named);
+            case "tojson" -> json(value);
             case "selectattr", "rejectattr" -> {
                 boolean keep = name.equals("selectattr");
                 yield items(value).stream()
@@ -410,6 +448,12 @@ final class JinjaLibrary {
         };
     }
 
+    /** An argument by its place or its name. */
+    private static Object argument(
+            List<Object> arguments, int place, Map<String, Object> named, String name, Object otherwise) {
+        return place < arguments.size() ? arguments.get(place) : named.getOrDefault(name, otherwise);
+    }
+
     private static boolean attributePasses(Object item, List<Object> arguments) {
         Object attribute = get(item, arguments.getFirst());
         return arguments.size() == 1
@@ -418,15 +462,12 @@ final class JinjaLibrary {
     }
 
     /** As Python's json.dumps: a space after colon and comma. */
-    private static String json(Object value, Map<String, Object> named) {
-        if (!named.isEmpty()) {
-            throw Jinja.unsupported("tojson with " + named.keySet());
-        }
+    private static String json(Object value) {
         return switch (value) {
-            case List<?> l -> l.stream().map(x -> json(x, Map.of())).collect(Collectors.joining(", ", "[", "]"));
+            case List<?> l -> l.stream().map(JinjaLibrary::json).collect(Collectors.joining(", ", "[", "]"));
             case Map<?, ?> m ->
                 m.entrySet().stream()
-                        .map(e -> json(text(e.getKey()), Map.of()) + ": " + json(e.getValue(), Map.of()))
+                        .map(e -> json(text(e.getKey())) + ": " + json(e.getValue()))
                         .collect(Collectors.joining(", ", "{", "}"));
             case Nothing _ -> "null";
             default -> JSON.writeValueAsString(value);
