@@ -36,6 +36,12 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = "Compiles a model's inference programs for a machine, which need not be here.")
 final class CompileCommand implements Callable<Integer> {
+    /** What only a compiler has a use for. */
+    private static final List<String> OF_COMPILING = List.of("--out", "--option", "--isolated");
+
+    /** What AXLearn's programs are not told. */
+    private static final List<String> OF_OWN_PROGRAMS = List.of("--max-length", "--sample", "--prefill-chunk");
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec spec;
@@ -151,6 +157,13 @@ final class CompileCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         if (lowerOnly && moduleFile == null) {
             throw new ParameterException(spec.commandLine(), "--lower-only needs --module FILE to write to");
+        }
+        if (lowerOnly) {
+            UnreadOptions.refuse(spec, OF_COMPILING, "is for what is compiled; --lower-only stops before that");
+        }
+        if (axlearn) {
+            UnreadOptions.refuse(
+                    spec, OF_OWN_PROGRAMS, "is for Slipway's own programs; AXLearn's are compiled as they are");
         }
         atLeastOne("--batch", batch);
         atLeastOne("--prefix", prefix);

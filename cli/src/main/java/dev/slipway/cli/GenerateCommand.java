@@ -169,7 +169,8 @@ final class GenerateCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         if (prompt.batch != null) {
-            refuseOptionsOfOnePrompt();
+            UnreadOptions.refuse(
+                    spec, OF_ONE_PROMPT, "is for --prompt and --ids; a case of --batch has its own options");
         }
         if (maxNewTokens < 1) {
             throw misuse("--max-new-tokens is %d; at least 1 is expected".formatted(maxNewTokens));
@@ -224,14 +225,6 @@ final class GenerateCommand implements Callable<Integer> {
                         .dim("  %d programs compiled, %d cases failed"
                                 .formatted(answers.programs(), answers.failed())));
         return answers.failed() == 0 ? 0 : 1;
-    }
-
-    private void refuseOptionsOfOnePrompt() {
-        for (String option : OF_ONE_PROMPT) {
-            if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-                throw misuse(option + " is for --prompt and --ids; a case of --batch has its own options");
-            }
-        }
     }
 
     private ParameterException misuse(String message) {

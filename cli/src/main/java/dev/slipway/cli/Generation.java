@@ -68,13 +68,14 @@ final class Generation {
         Model model = local.model();
         Checkpoint checkpoint = model.weights();
         int positions = model.config().maxPositions();
-        int room = positions - request.prompt().length;
+        // An empty prompt is read as one token.
+        int room = positions - Math.max(1, request.prompt().length);
         if (room < 1) {
             throw new Model.ModelException("the prompt has %d tokens and %s was made for %d positions; shorten it"
                     .formatted(request.prompt().length, model.name(), positions));
         }
         int width = Math.min(padded(request.prompt().length), positions);
-        DecodeOptions options = DecodeOptions.greedy(Math.min(positions, width + request.maxNewTokens()))
+        DecodeOptions options = DecodeOptions.greedy((int) Math.min(positions, (long) width + request.maxNewTokens()))
                 .withControls(request.temperature() > 0 ? new Control[] {Control.TEMPERATURE} : new Control[0])
                 .withStartId(checkpoint.specialTokens().bos().orElse(0));
         long start = System.nanoTime();

@@ -34,6 +34,10 @@ final class MeshCommand implements Callable<Integer> {
     private static final int DEFAULT_WIDTH = 120;
     private static final int DRAWN_DEVICES = 512;
 
+    /** What a request of {@code --batch} says itself, or has no use for. */
+    private static final List<String> OF_ONE_TARGET =
+            List.of("--slices", "--axes", "--shape", "--ici", "--dcn", "--order", "--bytes", "--svg");
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
     private CommandSpec command;
@@ -73,6 +77,7 @@ final class MeshCommand implements Callable<Integer> {
             if (target != null) {
                 throw misuse("--batch has its targets in the file: leave out \"" + target + "\"");
             }
+            UnreadOptions.refuse(command, OF_ONE_TARGET, "is for a TARGET; a request of --batch has its own mesh");
             output.out().println(MeshBatch.answers(BatchFile.read(batch)));
             return 0;
         }

@@ -105,6 +105,9 @@ final class ModuleCommand implements Callable<Integer> {
         if (target != null && bytecode == null) {
             throw new ParameterException(spec.commandLine(), "--target is for --bytecode OUT");
         }
+        if (print == null) {
+            UnreadOptions.refuse(spec, List.of("--locations", "--elide"), "is for --print FORM");
+        }
         List<Path> inputs = inputs();
         if (inputs.isEmpty()) {
             throw new ParameterException(
@@ -127,7 +130,7 @@ final class ModuleCommand implements Callable<Integer> {
                 Result done = result.get();
                 results.add(done);
                 if (!output.json()) {
-                    report(done);
+                    report(done, inputs.size() > 1);
                 }
             }
         } catch (ExecutionException fault) {
@@ -235,7 +238,8 @@ final class ModuleCommand implements Callable<Integer> {
         return elide == null ? options : options.eliding(elide);
     }
 
-    private void report(Result result) {
+    /** @param among whether it is one of several, so that a mark ends its text */
+    private void report(Result result, boolean among) {
         Terminal terminal = output.terminal();
         for (String error : result.errors()) {
             output.err()
@@ -245,7 +249,7 @@ final class ModuleCommand implements Callable<Integer> {
         }
         if (result.text() != null) {
             output.out().print(result.text());
-            output.out().println(files.size() > 1 ? "// -----" : "");
+            output.out().println(among ? "// -----" : "");
         } else if (result.ok()) {
             output.out()
                     .println(result.file() + ": " + terminal.green("ok")

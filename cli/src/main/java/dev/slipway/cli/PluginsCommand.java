@@ -19,8 +19,10 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code slipway plugins}: which there are, where from, and what they can do. */
 @Command(
@@ -186,8 +188,16 @@ final class PluginsCommand implements Callable<Integer> {
         @Mixin
         private final Output output = new Output();
 
+        @Spec
+        @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+        private CommandSpec spec;
+
         @Override
         public Integer call() {
+            if (PluginName.of(name).isPresent()) {
+                UnreadOptions.refuse(
+                        spec, List.of("--as"), "is for the path of a library; " + name + " is a plugin's name");
+            }
             Plugins plugins = Plugins.ofUser();
             Conformance.Target target =
                     Conformance.Target.of(PluginName.of(name).orElseGet(() -> as == null ? PluginName.CPU : named(as)));

@@ -19,8 +19,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code slipway targets}: the machines there are, or one of them. */
 @Command(
@@ -41,9 +43,14 @@ final class TargetsCommand implements Callable<Integer> {
     @Mixin
     private final Output output = new Output();
 
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before it runs a command
+    private CommandSpec spec;
+
     @Override
     public Integer call() throws IOException {
         if (name == null) {
+            UnreadOptions.refuse(spec, List.of("--slices"), "is for a NAME; give one, such as v5e-16");
             list();
         } else {
             Topology machine = Machines.find(name, slices == null ? OptionalInt.empty() : OptionalInt.of(slices));

@@ -306,6 +306,27 @@ class BadInputTest {
                 option);
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "compile --axlearn --max-length=128 | --max-length is for Slipway's own programs",
+                "compile --axlearn --sample | --sample is for Slipway's own programs",
+                "compile --axlearn --prefill-chunk=8 | --prefill-chunk is for Slipway's own programs",
+                "compile --lower-only --module=m --out=x | --out is for what is compiled",
+                "compile --lower-only --module=m --option=a=b | --option is for what is compiled",
+                "compile --lower-only --module=m --isolated | --isolated is for what is compiled",
+                "mesh --batch=b.json --shape=2,8 | --shape is for a TARGET",
+                "mesh --batch=b.json --svg=x.svg | --svg is for a TARGET",
+                "targets --slices=2 | --slices is for a NAME",
+                "module m.mlir --elide=3 | --elide is for --print FORM",
+                "module m.mlir --locations | --locations is for --print FORM",
+                "plugins check cpu --as=tpu | --as is for the path of a library; cpu is a plugin's name"
+            })
+    void anOptionThatNothingWouldReadIsBadUsage(String command, String message) {
+        refused(2, message, command.split(" "));
+    }
+
     @Test
     void whereAFileStopsBeingJsonIsSaidInPlainWords() throws Exception {
         Path file = Files.writeString(folder.resolve("cut.json"), "{\n  \"name\": \"x");

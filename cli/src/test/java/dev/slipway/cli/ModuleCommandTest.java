@@ -82,6 +82,20 @@ class ModuleCommandTest {
     }
 
     @Test
+    void textsOfSeveralModulesAreApartHoweverTheirFilesWereNamed() throws IOException {
+        Path two = Files.createDirectory(folder.resolve("two"));
+        Path a = Files.copy(good, two.resolve("a.mlir"));
+        Path b = Files.copy(good, two.resolve("b.mlir"));
+        String both = (GOOD + "// -----" + System.lineSeparator()).repeat(2);
+
+        assertThat(Slipway.run("module", "--print", "pretty", a.toString(), b.toString())
+                        .out())
+                .isEqualTo(both);
+        assertThat(Slipway.run("module", "--print", "pretty", two.toString()).out())
+                .isEqualTo(both);
+    }
+
+    @Test
     void bytecodeIsReadBackAsTheModule() throws IOException {
         Path out = folder.resolve("good.mlirbc");
 
