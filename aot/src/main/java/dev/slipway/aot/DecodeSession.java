@@ -5,6 +5,7 @@ import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.InputBatchSpec;
+import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.mesh.Mesh;
@@ -20,8 +21,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -134,7 +137,8 @@ public final class DecodeSession implements AutoCloseable {
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @return the results by path, see {@link dev.slipway.lowering.DecodePrograms}
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
-     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses
+     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses, or
+     *     leaves a row no token
      */
     public Map<String, HostArray> sampleDecode(
             int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
@@ -154,7 +158,8 @@ public final class DecodeSession implements AutoCloseable {
      * @param controls the controls that the options name; their first dimension is the rows
      * @param key {@code uint32[4]}, or {@code uint32[2]} where the options say so
      * @throws AotException if a prompt is longer than the prefix is wide, or a control is missing or of another shape
-     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses
+     * @throws dev.slipway.lowering.LoweringException if a control has a number that its {@link Control#check} refuses, or
+     *     leaves a row no token
      */
     public TokenStream stream(int[][] prompts, int width, Map<Control, HostArray> controls, int[] key) {
         Map<String, HostArray> prompt = prompt(prompts, width, key);
@@ -210,12 +215,40 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     private static HostArray checked(Control control, HostArray array) {
-        if (control.element().equals(ElementType.F32) && array.type().element().equals(ElementType.F32)) {
+        if (!array.type().element().equals(control.element())) {
+            return array; // said by the program that takes it
+        }
+        if (control.element().equals(ElementType.F32)) {
             for (float value : array.floats()) {
                 control.check(value);
             }
         }
+        switch (control) {
+            case ALLOWED_TOKENS -> {
+                byte[] allowed = array.bytes();
+                requireATokenInEachRow(control, array, allowed.length, i -> allowed[i] != 0);
+            }
+            case LOGIT_BIAS -> {
+                float[] bias = array.floats();
+                requireATokenInEachRow(control, array, bias.length, i -> bias[i] != Float.NEGATIVE_INFINITY);
+            }
+            default -> {}
+        }
         return array;
+    }
+
+    /** What is chosen from nothing would be a token that the row was not to have. */
+    private static void requireATokenInEachRow(Control control, HostArray array, int count, IntPredicate leaves) {
+        int[] shape = array.type().shape().stream().mapToInt(Math::toIntExact).toArray();
+        if (shape.length != 2 || shape[0] * shape[1] != count) {
+            return; // said by the program that takes it
+        }
+        for (int row = 0; row < shape[0]; row++) {
+            if (IntStream.range(row * shape[1], (row + 1) * shape[1]).noneMatch(leaves)) {
+                throw new LoweringException("%s leaves row %d no token; at least one is expected"
+                        .formatted(control.name().toLowerCase(Locale.ROOT), row));
+            }
+        }
     }
 
     private HostArray prefix(int[][] prompts, int width) {

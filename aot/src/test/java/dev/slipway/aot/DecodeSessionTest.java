@@ -10,11 +10,18 @@ import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.runtime.Leaks;
+import dev.slipway.stablehlo.ElementType;
+import dev.slipway.stablehlo.TensorType;
 import dev.slipway.topology.Topologies;
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class DecodeSessionTest {
     private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
@@ -50,6 +57,28 @@ class DecodeSessionTest {
             try (DecodeSession.TokenStream stream = session.stream(PROMPTS, 8, temperatures(0, 1), KEY)) {
                 assertThat(stream.tokens()).hasSize(2);
             }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"ALLOWED_TOKENS", "LOGIT_BIAS"})
+    void aRowThatIsLeftNoTokenIsNamed(Control control) {
+        byte[] allowed = new byte[2 * 256];
+        allowed[42] = 1;
+        float[] bias = new float[2 * 256];
+        Arrays.fill(bias, 256, 512, Float.NEGATIVE_INFINITY);
+        HostArray second = control == Control.LOGIT_BIAS
+                ? HostArray.of(bias, 2, 256)
+                : new HostArray(TensorType.of(ElementType.I1, 2, 256), MemorySegment.ofArray(allowed));
+        InferenceRunner runner =
+                InferenceRunner.of(TINY, DecodeOptions.greedy(16).withControls(control));
+        try (DecodeSession session =
+                DecodeSession.open(PluginLocator.ofUser(), runner, Topologies.resolve("cpu"), RandomWeights.F32)) {
+            assertThatExceptionOfType(LoweringException.class)
+                    .isThrownBy(() -> session.sampleDecode(PROMPTS, 8, Map.of(control, second), KEY))
+                    .withMessage(
+                            "%s leaves row 1 no token; at least one is expected",
+                            control.name().toLowerCase(Locale.ROOT));
         }
     }
 
