@@ -89,12 +89,13 @@ final class CompileCommand implements Callable<Integer> {
 
     @Option(
             names = "--dtype",
+            paramLabel = "TYPE",
             description =
                     "Element type of weights, activations and cache: ${COMPLETION-CANDIDATES}; by default what an AXLearn folder"
                             + " says, for others bf16 on accelerators and f32 on CPUs.")
     private @Nullable Dtype dtype;
 
-    @Option(names = "--layers", description = "scanned (one body for all layers) or unrolled.")
+    @Option(names = "--layers", paramLabel = "FORM", description = "scanned (one body for all layers) or unrolled.")
     private Form.@Nullable Layers layers;
 
     @Option(

@@ -122,11 +122,13 @@ final class GenerateCommand implements Callable<Integer> {
 
     @Option(
             names = "--layers",
+            paramLabel = "FORM",
             description = "How the program is written: ${COMPLETION-CANDIDATES}; what suits the CPU by default.")
     private Form.@Nullable Layers layers;
 
     @Option(
             names = "--matrices",
+            paramLabel = "FORM",
             description =
                     "How matrices lie in memory: ${COMPLETION-CANDIDATES}; as the file has them, blocks or not, by default.")
     private Form.@Nullable Matrices matrices;
