@@ -223,7 +223,7 @@ final class GgufLoader {
         return layers.build();
     }
 
-    /** Which layers have the window: those that the file lists, or all but each so-manieth. */
+    /** Which layers have the window: those that the file lists, or all but every n-th. */
     private IntPredicate slides(int depth) {
         String key = arch + ".attention.sliding_window_pattern";
         if (metadata.values().get(key) instanceof List<?>) {
