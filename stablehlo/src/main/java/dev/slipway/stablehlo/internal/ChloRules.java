@@ -48,7 +48,7 @@ final class ChloRules {
             Violation.check(
                     fits,
                     "broadcast_dimensions must have an entry from 0 to %s for each of the smaller operand's %s dimensions, got %s",
-                    (larger - 1),
+                    larger - 1,
                     smaller,
                     dimensions);
         }

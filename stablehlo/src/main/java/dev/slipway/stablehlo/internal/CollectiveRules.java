@@ -154,7 +154,7 @@ final class CollectiveRules {
         Violation.check(
                 draft.tensor(count - 1).dim(0) == count - 1,
                 "the root must have an element for each of the %s other operands, got %s",
-                (count - 1),
+                count - 1,
                 draft.type(count - 1));
         return count - 1;
     }

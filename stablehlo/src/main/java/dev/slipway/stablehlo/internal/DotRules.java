@@ -365,7 +365,7 @@ final class DotRules {
         Violation.check(
                 groups.rank() == prefix.size() + 1,
                 "group_sizes must have rank 1 or %s, got %s",
-                (prefix.size() + 1),
+                prefix.size() + 1,
                 groups);
         for (int i = 0; i < prefix.size(); i++) {
             Violation.check(

@@ -222,7 +222,7 @@ final class IndexRules {
         Violation.check(
                 update.rank() == batchShape.size() + windows.length(),
                 "updates must have the rank %s of scatter dimensions and update_window_dims, got %s",
-                (batchShape.size() + windows.length()),
+                batchShape.size() + windows.length(),
                 update);
         checkSorted(windows, "update_window_dims");
         ShapeRules.checkUnique(windows, update.rank(), "update_window_dims");

@@ -173,7 +173,7 @@ final class MiscRules {
             Violation.check(
                     empty || Types.compatibleSizes(shape[last], lastLength / 2 + 1),
                     "the last dimension must have the size %s for fft_length %s, got %s",
-                    (lastLength / 2 + 1),
+                    lastLength / 2 + 1,
                     lengths,
                     operand);
             element = ((ComplexType) element).element();

@@ -67,7 +67,7 @@ final class RegionRules {
             Violation.check(
                     Types.compatible(operands, arguments),
                     "%s has arguments of types %s, which are not compatible with the operands' %s",
-                    (i == 0 ? "cond" : "body"),
+                    i == 0 ? "cond" : "body",
                     arguments,
                     operands);
         }
@@ -196,7 +196,7 @@ final class RegionRules {
             Violation.check(
                     sameButPrecision(result, element),
                     "argument %s of the reducer must have the type of its result, %s, got %s",
-                    (count + i),
+                    count + i,
                     result,
                     element);
             Violation.check(

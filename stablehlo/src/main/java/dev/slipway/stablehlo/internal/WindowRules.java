@@ -250,7 +250,7 @@ final class WindowRules {
         long featureGroups = draft.integer("feature_group_count");
         checkGroups(lhs, rhs, numbers, batchGroups, featureGroups);
         int spatial = numbers.inputSpatialDimensions().length();
-        Violation.check(lhs.rank() == spatial + 2, "takes operands of %s dimensions, got %s", (spatial + 2), lhs);
+        Violation.check(lhs.rank() == spatial + 2, "takes operands of %s dimensions, got %s", spatial + 2, lhs);
         long[] sizes = new long[spatial];
         for (int i = 0; i < spatial; i++) {
             sizes[i] = rhs.dim(Math.toIntExact(numbers.kernelSpatialDimensions().get(i)));
