@@ -172,7 +172,7 @@ public final class Floats {
     }
 
     /** Decimal digits without trailing zeros, and the power of ten of the first. */
-    record Digits(long digits, int count, int exponent) {}
+    private record Digits(long digits, int count, int exponent) {}
 
     /** Digits of a number from its first on, cut off behind the one of this power of ten. */
     record Cut(String digits, int exponent) {}
@@ -183,7 +183,7 @@ public final class Floats {
      * The number's significant decimal digits as LLVM finds them: it cuts the exact number off where it sees that enough
      * digits are left, and rounds only what is left then.
      */
-    static Digits digits(double value, int precision) {
+    private static Digits digits(double value, int precision) {
         Cut cut = quickCut(value, precision);
         return rounded(cut != null ? cut : cut(value, precision), precision);
     }
@@ -212,6 +212,7 @@ public final class Floats {
         return Math.max(0, (bits - required) * 59 / 196);
     }
 
+    /** The digits that are left of the exact number, which {@link #quickCut} finds faster where it can. */
     static Cut cut(double value, int precision) {
         Binary binary = Binary.of(value);
         BigInteger integer = BigInteger.valueOf(binary.significand());
