@@ -2,7 +2,6 @@
 package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.BeamSearch;
-import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.InferenceProgram;
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.stablehlo.ComparisonDirection;
@@ -21,11 +20,9 @@ import org.jspecify.annotations.Nullable;
 public final class BeamSearchLowerer {
     private static final double NEVER = -1e7;
 
-    private final DecoderConfig config;
     private final Reference reference;
 
     public BeamSearchLowerer(Reference reference) {
-        this.config = reference.config;
         this.reference = reference;
     }
 
@@ -34,20 +31,16 @@ public final class BeamSearchLowerer {
         return beamSearchDecode(options, reference.startId(options.padId()));
     }
 
-    /** The program with everything written into it, an empty prompt read as a token. */
-    public InferenceProgram beamSearchDecode(BeamSearch options, int startId) {
-        return lower(options, startId);
-    }
-
     /** The program that is told the penalty, the maximum length and the number of rows that count when it runs. */
     public InferenceProgram beamSearchCases(BeamSearch options) {
         reference.program.argument(ProgramPaths.PENALTY, TensorType.of(ElementType.F32, 3));
         reference.program.argument(ProgramPaths.LIMIT, TensorType.of(ElementType.I32));
         reference.program.argument(ProgramPaths.ROWS, TensorType.of(ElementType.I32));
-        return lower(options, reference.startId(options.padId()));
+        return beamSearchDecode(options);
     }
 
-    private InferenceProgram lower(BeamSearch options, int startId) {
+    /** The program with everything written into it, an empty prompt read as a token. */
+    public InferenceProgram beamSearchDecode(BeamSearch options, int startId) {
         int beams = options.numDecodes();
         long width = reference.width;
         reference.keyResult();
@@ -203,7 +196,7 @@ public final class BeamSearchLowerer {
                     : merger.feed(o, now.labels(), parents, chosen.tokens());
             Chosen next = choose(
                     o,
-                    o.b().reshape(fed.getFirst(), batch, beams, config.vocabulary()),
+                    o.b().reshape(fed.getFirst(), batch, beams, reference.config.vocabulary()),
                     chosen.live(),
                     merged(o, said, chosen.live().scores()),
                     chosen.finished(),
@@ -267,7 +260,7 @@ public final class BeamSearchLowerer {
          * @param current column of the token that gave them, {@code i32[batch]}
          */
         private Chosen choose(Ops o, Value logits, Beams live, Value alive, Beams finished, Value current) {
-            long vocabulary = config.vocabulary();
+            long vocabulary = reference.config.vocabulary();
             long[] shape = {batch, beams, vocabulary};
             Value next = o.plus(current, 1);
             Value total = o.add(o.logSoftmax(logits), o.broadcast(alive, shape, 0, 1));
