@@ -32,13 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compilation with the real plugins, in this process and in workers. */
 class AotCompilerTest {
-    private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
-            .width(64)
-            .depth(2)
-            .heads(4, 2, 16)
-            .feedForward(128)
-            .maxPositions(512)
-            .tiedHead());
+    private static final DecoderConfig TINY = TinyLlama.withHeads(4, 2);
 
     private final PluginLocator plugins = PluginLocator.ofUser();
 

@@ -24,13 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class DecodeSessionTest {
-    private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
-            .width(64)
-            .depth(2)
-            .heads(4, 2, 16)
-            .feedForward(128)
-            .maxPositions(512)
-            .tiedHead());
+    private static final DecoderConfig TINY = TinyLlama.withHeads(4, 2);
     private static final int[][] PROMPTS = {{17, 201, 33}, {5}};
     private static final int[] KEY = RandomSource.RBG.key(0);
 

@@ -50,28 +50,14 @@ class TpuFormTest {
         "4, 2, 2, 2"
     })
     void itGivesTheTokensAndScoresOfASimpleProgramOnOneDevice(int kvHeads, int data, int fsdp, int model) {
-        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
-                .width(64)
-                .depth(2)
-                .heads(8, kvHeads, 16)
-                .feedForward(128)
-                .maxPositions(512)
-                .tiedHead());
-        assertLikeOneDevice(config, CUT, data, fsdp, model);
+        assertLikeOneDevice(TinyLlama.withHeads(8, kvHeads), CUT, data, fsdp, model);
     }
 
     /** With the batch cut along {@code fsdp}, and heads and feed-forward along {@code model} nonetheless. */
     @ParameterizedTest
     @CsvSource({"1, 8, 1", "1, 2, 4", "2, 4, 1"})
     void soItDoesWhereLayersAreLeftWhole(int data, int fsdp, int model) {
-        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
-                .width(64)
-                .depth(2)
-                .heads(8, 8, 16)
-                .feedForward(128)
-                .maxPositions(512)
-                .tiedHead());
-        assertLikeOneDevice(config, TPU, data, fsdp, model);
+        assertLikeOneDevice(TinyLlama.withHeads(8, 8), TPU, data, fsdp, model);
     }
 
     private static void assertLikeOneDevice(DecoderConfig config, Form form, int data, int fsdp, int model) {

@@ -28,13 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Programs for two slices of a TPU, run on eight virtual devices of this CPU in the order in which the slices' would. */
 class TwoSlicesTest {
-    private static final DecoderConfig TINY = DecoderConfig.llama(llama -> llama.vocabulary(256)
-            .width(64)
-            .depth(2)
-            .heads(4, 4, 16)
-            .feedForward(128)
-            .maxPositions(512)
-            .tiedHead());
+    private static final DecoderConfig TINY = TinyLlama.withHeads(4, 4);
     private static final DecodeOptions OPTIONS = DecodeOptions.greedy(24);
     private static final int[] PROMPTS = {17, 201, 33, 90, 120, 7, -1, -1, 5, -1, -1, -1, 66, 67, 68, 69};
     private static final InputBatchSpec BATCH = InputBatchSpec.prefix(4, 4);
