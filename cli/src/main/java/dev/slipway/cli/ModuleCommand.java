@@ -102,8 +102,8 @@ final class ModuleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (target != null && bytecode == null) {
-            throw new ParameterException(spec.commandLine(), "--target is for --bytecode OUT");
+        if (bytecode == null) {
+            UnreadOptions.refuse(spec, List.of("--target"), "is for --bytecode OUT");
         }
         if (print == null) {
             UnreadOptions.refuse(spec, List.of("--locations", "--elide"), "is for --print FORM");
