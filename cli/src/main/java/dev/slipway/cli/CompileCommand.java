@@ -4,7 +4,6 @@ package dev.slipway.cli;
 import dev.slipway.aot.AotCompiler;
 import dev.slipway.aot.Compiled;
 import dev.slipway.aot.InferenceRunner;
-import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
@@ -282,7 +281,8 @@ final class CompileCommand implements Callable<Integer> {
             int columns = prefillChunk;
             decode = decode.with(options -> options.prefillChunk(columns));
         }
-        Form form = withTypes(InferenceRunner.formFor(machine.chip()), opened);
+        Form usual = InferenceRunner.formFor(machine.chip());
+        Form form = dtype != null ? usual.withElements(dtype.element()) : opened.withStatedTypes(usual);
         if (layers != null) {
             form = form.withLayers(layers);
         }
@@ -291,21 +291,6 @@ final class CompileCommand implements Callable<Integer> {
                 .withMesh(meshOptions.spec())
                 .withOrder(meshOptions.order())
                 .withForm(form);
-    }
-
-    /** A form with the types that were asked for, or else with those that the model's folder states. */
-    private Form withTypes(Form form, Model opened) {
-        if (dtype != null) {
-            return form.withElements(dtype.element());
-        }
-        Form computing = opened.checkpoint()
-                .flatMap(Checkpoint::computeDtype)
-                .map(stated -> form.withElements(stated.element()))
-                .orElse(form);
-        return opened.checkpoint()
-                .flatMap(Checkpoint::cacheDtype)
-                .map(stated -> computing.withCache(stated.element()))
-                .orElse(computing);
     }
 
     private Map<String, Object> compilerOptions() {

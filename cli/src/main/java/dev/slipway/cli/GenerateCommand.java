@@ -5,7 +5,6 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
-import dev.slipway.checkpoint.Dtype;
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.Form;
 import dev.slipway.topology.Platform;
@@ -188,10 +187,10 @@ final class GenerateCommand implements Callable<Integer> {
                         "%s is not here to run on; generate runs on cpu or cpu-N, compile makes an executable for it"
                                 .formatted(target));
             }
+            Checkpoint checkpoint = opened.weights();
             if (prompt.batch != null) {
                 return batch(plugins, local(plugins, opened, machine), prompt.batch);
             }
-            Checkpoint checkpoint = opened.weights();
             int[] ids = promptIds(opened);
             plugins.locate(Platform.CPU);
             Set<Integer> stops = ignoreStop ? Set.of() : checkpoint.stopIds();
@@ -235,14 +234,11 @@ final class GenerateCommand implements Callable<Integer> {
 
     /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */
     private @Nullable Form form(Model opened, Topology machine) {
-        Dtype compute = opened.weights().computeDtype().orElse(Dtype.F32);
-        Dtype cache = opened.weights().cacheDtype().orElse(Dtype.F32);
-        if (layers == null && matrices == null && compute == Dtype.F32 && cache == Dtype.F32) {
+        Form usual = InferenceRunner.formFor(machine.chip());
+        Form form = opened.withStatedTypes(usual);
+        if (layers == null && matrices == null && form.equals(usual)) {
             return null;
         }
-        Form form = InferenceRunner.formFor(machine.chip())
-                .withElements(compute.element())
-                .withCache(cache.element());
         form = layers == null ? form : form.withLayers(layers);
         return matrices == null ? form : form.withMatrices(matrices);
     }

@@ -6,6 +6,7 @@ import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.checkpoint.Presets;
 import dev.slipway.checkpoint.Tokenizer;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
 import dev.slipway.runtime.PipPackage;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,6 +75,18 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
         return tokenizer()
                 .encode(template.renderWithGenerationPrompt(List.of(new ChatTemplate.Message("user", user))))
                 .toArray();
+    }
+
+    /** A form with the types that the model's folder states, if it states any. */
+    Form withStatedTypes(Form form) {
+        Form computing = checkpoint
+                .flatMap(Checkpoint::computeDtype)
+                .map(stated -> form.withElements(stated.element()))
+                .orElse(form);
+        return checkpoint
+                .flatMap(Checkpoint::cacheDtype)
+                .map(stated -> computing.withCache(stated.element()))
+                .orElse(computing);
     }
 
     /** Whether this is a folder of AXLearn's. */
