@@ -171,8 +171,13 @@ public record InferenceRunner(
         return (long) (1e-6 * chip.hbmBytesPerSecond() / 2);
     }
 
-    /** The form that suits this CPU, given how the weights are stored. */
-    static Form formFor(ChipSpec cpu, DecoderConfig model, Mesh mesh, ParameterSource source) {
+    /**
+     * The form that suits this CPU, given how the weights are stored.
+     *
+     * @param mesh what the programs run on; weights are cut into blocks for one device alone
+     * @param source the weights, of which only the {@linkplain ParameterSource#blockBits bits} are asked for
+     */
+    public static Form formFor(ChipSpec cpu, DecoderConfig model, Mesh mesh, ParameterSource source) {
         Form form = formFor(cpu);
         IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
         IntSummaryStatistics layers = new IntSummaryStatistics();

@@ -103,7 +103,7 @@ final class DemoCommand implements Callable<Integer> {
         }
         plugins.begin(Platform.CPU, "running " + model.name());
         Generation.Answer answer = Generation.run(
-                new LocalModel(plugins, model, Topologies.resolve("cpu", 1), MeshSpec.byDefault(), null),
+                LocalModel.of(plugins, model, Topologies.resolve("cpu", 1), MeshSpec.byDefault()),
                 new Generation.Request(ids, MAX_LENGTH - PREFIX, model.weights().stopIds(), 0, 0),
                 output.json()
                         ? _ -> {}

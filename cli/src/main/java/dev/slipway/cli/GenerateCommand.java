@@ -2,7 +2,6 @@
 package dev.slipway.cli;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.checkpoint.Checkpoint;
 import dev.slipway.lowering.Control;
@@ -209,7 +208,9 @@ final class GenerateCommand implements Callable<Integer> {
     }
 
     private LocalModel local(PluginLocator plugins, Model opened, Topology machine) {
-        return new LocalModel(plugins, opened, machine, mesh.spec(), form(opened, machine));
+        LocalModel usual = LocalModel.of(plugins, opened, machine, mesh.spec());
+        Form form = layers == null ? usual.form() : usual.form().withLayers(layers);
+        return usual.withForm(matrices == null ? form : form.withMatrices(matrices));
     }
 
     private int batch(PluginsOnDemand plugins, LocalModel local, Path file) throws IOException {
@@ -230,17 +231,6 @@ final class GenerateCommand implements Callable<Integer> {
 
     private ParameterException misuse(String message) {
         return new ParameterException(spec.commandLine(), message);
-    }
-
-    /** How programs are written where the options or the model say so; null for what suits the CPU and the weights. */
-    private @Nullable Form form(Model opened, Topology machine) {
-        Form usual = InferenceRunner.formFor(machine.chip());
-        Form form = opened.withStatedTypes(usual);
-        if (layers == null && matrices == null && form.equals(usual)) {
-            return null;
-        }
-        form = layers == null ? form : form.withLayers(layers);
-        return matrices == null ? form : form.withMatrices(matrices);
     }
 
     private void show(String text) {

@@ -30,7 +30,7 @@ class GenerationTest {
         Files.copy(MODEL.resolve("params.safetensors"), folder.resolve("params.safetensors"));
         try (PluginsOnDemand plugins = new PluginsOnDemand(new Output());
                 Model model = Model.open(folder.toString(), plugins)) {
-            LocalModel local = new LocalModel(plugins, model, Topologies.resolve("cpu"), MeshSpec.byDefault(), null);
+            LocalModel local = LocalModel.of(plugins, model, Topologies.resolve("cpu"), MeshSpec.byDefault());
             return Generation.run(local, new Generation.Request(prompt, maxNewTokens, Set.of(), 0, 0), _ -> {})
                     .ids();
         }

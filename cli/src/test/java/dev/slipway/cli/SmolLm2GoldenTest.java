@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -176,6 +177,22 @@ class SmolLm2GoldenTest {
         assertThat(answer.get("top_logits")).hasSize(3);
         assertThat(answer.get("top_logits").get(0).get(0).asInt())
                 .isEqualTo(expected.get("top5").get(0).get(0).asInt());
+    }
+
+    /** The file has its matrices in blocks; written out as float32, their sums would be rounded otherwise. */
+    @Test
+    void layersThatAreNamedLeaveTheMatricesAsTheFileHasThem() {
+        assertThat(logits("--layers=scanned")).isEqualTo(logits());
+        assertThat(logits("--layers=scanned", "--matrices=output_major")).isNotEqualTo(logits());
+    }
+
+    private static JsonNode logits(String... options) {
+        Slipway run = Slipway.run(Stream.concat(
+                        Stream.of("generate", "--ids=1,2,3", "--max-new-tokens=1", "--top-logits=9", "--json"),
+                        Stream.of(options))
+                .toArray(String[]::new));
+        assertThat(run.code()).as(run.err()).isZero();
+        return run.json().get("top_logits");
     }
 
     @Test
