@@ -108,6 +108,28 @@ class TokenizerTest {
         assertThat(tokenizer.encode("Hello").asList()).containsExactly(41, 70, 319, 80);
     }
 
+    /** Ids by tokenizers 0.23.3. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'a b', 'b c' | 3, 2",
+                "'b c', 'a b' | 0, 4",
+                "'a b', 'b c', 'a b' | 0, 4",
+                "['a', 'b'], ['b', 'c'], ['a', 'b'] | 0, 4",
+                "'b c', 'a b', 'b c' | 3, 2"
+            })
+    void aMergeThatIsListedTwiceCountsWhereItStandsLast(String merges, String ids) {
+        JsonNode json = new JsonMapper().readTree("""
+                {"model": {"vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4}, "merges": [%s]}, "decoder": {"type": "Fuse"}}
+                """.formatted(merges.replace('\'', '"')));
+
+        assertThat(tokenizer(json).encode("abc").asList())
+                .containsExactlyElementsOf(
+                        Stream.of(ids.split(", ")).map(Integer::valueOf).toList());
+    }
+
     @Test
     void aTemplatesTokenMayBeSeveralIds() {
         Tokenizer tokenizer = processed("""
@@ -248,6 +270,21 @@ class TokenizerTest {
                 assertThat(tokenizer.encode(text)).as(text).isEqualTo(Goldens.ids(it.get("ids")));
             }
             assertThat(checkpoint.stopIds()).containsExactly(0);
+        }
+    }
+
+    /** As llama.cpp does, where Hugging Face's library takes the last place. */
+    @Test
+    void aMergeThatGgufListsTwiceCountsWhereItStandsFirst() {
+        Path file = GgufCheckpointTest.metadata("llama")
+                .with("tokenizer.ggml.model", "gpt2")
+                .with("tokenizer.ggml.tokens", List.of("a", "b", "c", "ab", "bc"))
+                .with("tokenizer.ggml.merges", List.of("a b", "b c", "a b"))
+                .write(folder.resolve("twice.gguf"));
+
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThat(checkpoint.tokenizer().orElseThrow().encode("abc").asList())
+                    .containsExactly(3, 2);
         }
     }
 

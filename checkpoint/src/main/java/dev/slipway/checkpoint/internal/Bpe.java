@@ -47,11 +47,17 @@ final class Bpe {
         this.unknown = unknown;
     }
 
-    /** BPE by a list of merges, each {@code "left right"}, the earliest the best. */
+    /**
+     * BPE by a list of merges, each {@code "left right"}, the earliest the best. One that is listed twice counts where it
+     * stands first, as in llama.cpp.
+     */
     static Bpe byteLevel(Vocabulary vocabulary, List<String> merges, boolean wholeWordsFirst) {
         return merging(
                 vocabulary,
-                merges.stream().map(merge -> halves(vocabulary, merge)).toList(),
+                merges.stream()
+                        .distinct()
+                        .map(merge -> halves(vocabulary, merge))
+                        .toList(),
                 wholeWordsFirst,
                 Unknown.DROPPED);
     }
@@ -66,7 +72,10 @@ final class Bpe {
         return List.of(merge.substring(0, space), merge.substring(space + 1));
     }
 
-    /** BPE by a list of merges, each of two tokens, the earliest the best. */
+    /**
+     * BPE by a list of merges, each of two tokens, the earliest the best. One that is listed twice counts where it stands last,
+     * as in Hugging Face's library.
+     */
     static Bpe merging(Vocabulary vocabulary, List<List<String>> merges, boolean wholeWordsFirst, Unknown unknown) {
         Map<Long, Long> table = HashMap.newHashMap(merges.size());
         for (int rank = 0; rank < merges.size(); rank++) {
@@ -79,7 +88,7 @@ final class Bpe {
                         "%s: merge %d joins '%s' and '%s', but the vocabulary lacks them or the result; get the file again"
                                 .formatted(vocabulary.file(), rank, pair.getFirst(), pair.getLast()));
             }
-            table.putIfAbsent(pack(left, right), pack(rank, joined));
+            table.put(pack(left, right), pack(rank, joined));
         }
         return new Bpe(
                 vocabulary, (left, right) -> table.getOrDefault(pack(left, right), NO_MERGE), wholeWordsFirst, unknown);
