@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -270,6 +271,25 @@ class TokenizerTest {
                 assertThat(tokenizer.encode(text)).as(text).isEqualTo(Goldens.ids(it.get("ids")));
             }
             assertThat(checkpoint.stopIds()).containsExactly(0);
+        }
+    }
+
+    /** As llama.cpp reads {@code add_bos_token} and {@code add_eos_token}: the second is false where it is absent. */
+    @ParameterizedTest
+    @CsvSource({"true, true, true, true", "false, true, false, true", "true, false, true, false", "true, , true, false"
+    })
+    void aPromptHasAroundItWhatTheFileSaysIsAdded(boolean bos, @Nullable Boolean eos, boolean begins, boolean ends) {
+        GgufWriter gguf = ggufBytes().with("tokenizer.ggml.bos_token_id", 1).with("tokenizer.ggml.add_bos_token", bos);
+        Path file = (eos == null ? gguf : gguf.with("tokenizer.ggml.add_eos_token", eos))
+                .write(folder.resolve("framed.gguf"));
+
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            Tokenizer tokenizer = checkpoint.tokenizer().orElseThrow();
+            List<Integer> prompt = tokenizer.encodePrompt("Hello").asList();
+
+            assertThat(prompt.getFirst() == 1).isEqualTo(begins);
+            assertThat(prompt.getLast() == 0).isEqualTo(ends);
+            assertThat(prompt).containsAll(tokenizer.encode("Hello").asList());
         }
     }
 

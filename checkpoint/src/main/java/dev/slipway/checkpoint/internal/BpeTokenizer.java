@@ -35,10 +35,6 @@ public final class BpeTokenizer implements Tokenizer {
     record Frame(ImmutableIntArray before, ImmutableIntArray after) {
         static final Frame NONE = new Frame(ImmutableIntArray.of(), ImmutableIntArray.of());
 
-        static Frame beginning(int id) {
-            return new Frame(ImmutableIntArray.of(id), ImmutableIntArray.of());
-        }
-
         /** Puts around a text what it has not got itself, so that a token that it begins or ends with does not come twice. */
         ImmutableIntArray around(ImmutableIntArray text) {
             int from = 0;

@@ -4,6 +4,7 @@ package dev.slipway.checkpoint.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.checkpoint.ChatTemplate;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.Dtype;
@@ -433,12 +434,21 @@ final class GgufLoader {
         return id.map(OptionalInt::of).orElseGet(OptionalInt::empty);
     }
 
-    /** What prompts begin with, if with anything; files of some kinds leave it to the reader to know. */
-    private Frame frame(SpecialTokens specials, boolean otherwise) {
-        boolean begins = metadata.flag("tokenizer.ggml.add_bos_token").orElse(otherwise);
-        return begins && specials.bos().isPresent()
-                ? Frame.beginning(specials.bos().getAsInt())
-                : Frame.NONE;
+    /**
+     * What prompts have around them, if anything.
+     *
+     * @param begins whether they begin with a token where the file leaves it to the reader to know
+     */
+    private Frame frame(SpecialTokens specials, boolean begins) {
+        return new Frame(
+                added("tokenizer.ggml.add_bos_token", begins, specials.bos()),
+                added("tokenizer.ggml.add_eos_token", false, specials.eos()));
+    }
+
+    private ImmutableIntArray added(String key, boolean otherwise, OptionalInt token) {
+        return token.isPresent() && metadata.flag(key).orElse(otherwise)
+                ? ImmutableIntArray.of(token.getAsInt())
+                : ImmutableIntArray.of();
     }
 
     private Tokenizer tokenizer(List<String> tokens, SpecialTokens specials) {
