@@ -21,6 +21,13 @@ import java.util.OptionalInt;
  */
 public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint {
 
+    /** Whose way of storing models it is. */
+    enum Format {
+        GGUF,
+        HUGGING_FACE,
+        AXLEARN
+    }
+
     /**
      * Opens a model, recognised by what is there:
      *
@@ -32,6 +39,8 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
      *   <li>an AXLearn folder: {@code model.json} and {@code params.safetensors} under AXLearn's parameter paths.
      * </ul>
      *
+     * A folder with both {@code config.json} and {@code model.json} is Hugging Face's if the former has a {@code model_type}.
+     *
      * @throws CheckpointException if nothing readable is there or the files contradict themselves
      * @throws UnsupportedModelException if the architecture or a tensor's encoding is not supported
      */
@@ -41,6 +50,9 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
 
     /** What was opened. */
     Path path();
+
+    /** As what it was recognised. */
+    Format format();
 
     /** What the decoder is. */
     DecoderConfig config();

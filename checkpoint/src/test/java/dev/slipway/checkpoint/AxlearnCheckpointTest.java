@@ -90,6 +90,16 @@ class AxlearnCheckpointTest {
     }
 
     @Test
+    void aConfigurationOfNoModelBesideItIsSomethingElse() {
+        writer(5).write(folder.resolve("params.safetensors"));
+        Goldens.write(folder.resolve("config.json"), Map.of("experiment", "fuji"));
+
+        try (Checkpoint checkpoint = open()) {
+            assertThat(checkpoint.format()).isEqualTo(Checkpoint.Format.AXLEARN);
+        }
+    }
+
+    @Test
     void interleavedPairsBecomeHalves() {
         writer(5).write(folder.resolve("params.safetensors"));
 

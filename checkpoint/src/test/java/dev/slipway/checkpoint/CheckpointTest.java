@@ -63,6 +63,16 @@ class CheckpointTest {
     }
 
     @Test
+    void aHuggingFaceFolderIsOneWhateverElseLiesThere() throws IOException {
+        Goldens.write(folder.resolve("config.json"), LLAMA);
+        Files.writeString(folder.resolve("model.json"), "of something else");
+
+        try (Checkpoint checkpoint = Checkpoint.open(folder)) {
+            assertThat(checkpoint.format()).isEqualTo(Checkpoint.Format.HUGGING_FACE);
+        }
+    }
+
+    @Test
     void whatIsNotThereIsSaidNotToBe() {
         refused(folder.resolve("nowhere"), "there is no file or folder", "nowhere");
         refused(folder.resolve("nowhere.json"), "there is no file or folder", "nowhere.json");

@@ -92,7 +92,7 @@ record Model(String name, DecoderConfig config, Optional<Checkpoint> checkpoint)
     /** Whether this is a folder of AXLearn's. */
     boolean axlearn() {
         return checkpoint
-                .filter(there -> Files.exists(there.path().resolve("model.json")))
+                .filter(there -> there.format() == Checkpoint.Format.AXLEARN)
                 .isPresent();
     }
 

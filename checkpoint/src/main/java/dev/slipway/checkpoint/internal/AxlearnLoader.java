@@ -4,6 +4,7 @@ package dev.slipway.checkpoint.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import dev.slipway.checkpoint.Checkpoint.Format;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
@@ -70,6 +71,7 @@ final class AxlearnLoader {
         loader.refuseOthers(file);
         return new OpenCheckpoint(
                 folder,
+                Format.AXLEARN,
                 arena,
                 config,
                 parts,

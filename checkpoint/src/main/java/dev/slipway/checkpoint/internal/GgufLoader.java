@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.primitives.ImmutableIntArray;
 import dev.slipway.checkpoint.ChatTemplate;
+import dev.slipway.checkpoint.Checkpoint.Format;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
@@ -87,6 +88,7 @@ final class GgufLoader {
         Optional<String> template = metadata.string("tokenizer.chat_template");
         return new OpenCheckpoint(
                 gguf.file(),
+                Format.GGUF,
                 arena,
                 config,
                 parts,

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import dev.slipway.checkpoint.ChatTemplate;
+import dev.slipway.checkpoint.Checkpoint.Format;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.Tokenizer;
@@ -66,6 +67,7 @@ final class HuggingFaceLoader {
             ImmutableMap<String, ImmutableList<View>> parts) {
         return new OpenCheckpoint(
                 path,
+                Format.HUGGING_FACE,
                 arena,
                 config,
                 parts,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.checkpoint.internal;
 
+import dev.slipway.checkpoint.Checkpoint.Format;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.lowering.LoweringException;
 import java.io.IOException;
@@ -32,15 +33,10 @@ public final class Loader {
 
     private static OpenCheckpoint open(Path path, Arena arena) {
         if (Files.isDirectory(path)) {
-            if (Files.isRegularFile(path.resolve("config.json"))) {
-                return HuggingFaceLoader.openFolder(path, arena);
-            }
-            if (Files.isRegularFile(path.resolve("model.json"))) {
-                return AxlearnLoader.open(path, arena);
-            }
-            throw new CheckpointException(
-                    "%s is no model folder: it has neither config.json (Hugging Face) nor model.json (AXLearn)"
-                            .formatted(path));
+            return switch (formatOfFolder(path)) {
+                case AXLEARN -> AxlearnLoader.open(path, arena);
+                default -> HuggingFaceLoader.openFolder(path, arena);
+            };
         }
         if (!Files.exists(path)) {
             throw new CheckpointException("there is no file or folder %s".formatted(path));
@@ -54,6 +50,20 @@ public final class Loader {
                             .formatted(path));
         }
         return GgufLoader.open(path, arena);
+    }
+
+    private static Format formatOfFolder(Path folder) {
+        Path config = folder.resolve("config.json");
+        boolean model = Files.isRegularFile(folder.resolve("model.json"));
+        if (Files.isRegularFile(config)) {
+            return model && !Json.read(config).has("model_type") ? Format.AXLEARN : Format.HUGGING_FACE;
+        }
+        if (model) {
+            return Format.AXLEARN;
+        }
+        throw new CheckpointException(
+                "%s is no model folder: it has neither config.json (Hugging Face) nor model.json (AXLearn)"
+                        .formatted(folder));
     }
 
     /** Why a file of a model cannot be read. */

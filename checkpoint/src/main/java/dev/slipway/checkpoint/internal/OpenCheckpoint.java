@@ -35,6 +35,7 @@ import java.util.function.Supplier;
  */
 public record OpenCheckpoint(
         Path path,
+        Format format,
         Arena arena,
         DecoderConfig config,
         ImmutableMap<String, ImmutableList<View>> weights,
