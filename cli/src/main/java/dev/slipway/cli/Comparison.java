@@ -34,7 +34,7 @@ record Comparison(List<Outcome> outcomes) {
                             outcome.method(),
                             switch (outcome.result()) {
                                 case CompiledReport report -> report;
-                                case TooLarge small -> Failures.document(small.refusal());
+                                case TooLarge small -> Failures.ErrorDocument.of(small.refusal());
                             });
         }
         Map<String, Object> unwrapped = new LinkedHashMap<>();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.cli;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import java.io.PrintWriter;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -17,8 +19,9 @@ final class Failures {
     static int report(Exception failure, CommandLine command, ParseResult parsed) {
         Output output = Output.of(command);
         String message = message(failure);
+        int code = command.getCommandSpec().exitCodeOnExecutionException();
         if (output.json()) {
-            output.document(document(failure));
+            output.document(EndDocument.of(ErrorDocument.of(failure).error(), code));
         }
         PrintWriter err = command.getErr();
         err.println(output.terminal().red("slipway: ") + message);
@@ -27,25 +30,25 @@ final class Failures {
         } else if (!expected(failure)) {
             err.println("         this is a fault of slipway's own; run again with -v for its trace");
         }
-        return command.getCommandSpec().exitCodeOnExecutionException();
+        return code;
     }
 
     /** Reports a command line that cannot be understood. */
     static int misuse(ParameterException failure, String[] arguments) {
         CommandLine command = failure.getCommandLine();
+        Output output = Output.of(command);
+        String message = message(failure);
+        int code = command.getCommandSpec().exitCodeOnInvalidInput();
+        // Options behind the one that is wrong were not read.
+        if (output.json() || List.of(arguments).contains("--json")) {
+            output.document(EndDocument.of(new ErrorDocument.Detail("BadUsage", message), code));
+        }
         PrintWriter err = command.getErr();
-        err.println(Output.of(command).terminal().red("slipway: ") + failure.getMessage());
+        err.println(output.terminal().red("slipway: ") + message);
         if (!UnmatchedArgumentException.printSuggestions(failure, err)) {
             err.println("         see '" + command.getCommandSpec().qualifiedName() + " --help'");
         }
-        return command.getCommandSpec().exitCodeOnInvalidInput();
-    }
-
-    /** A failure as JSON has it. */
-    static ErrorDocument document(Exception failure) {
-        String message = message(failure);
-        return new ErrorDocument(new ErrorDocument.Detail(
-                failure.getClass().getSimpleName(), message.isEmpty() ? failure.toString() : message));
+        return code;
     }
 
     private static String message(Exception failure) {
@@ -61,8 +64,27 @@ final class Failures {
         return failure.getClass().getPackageName().startsWith("dev.slipway") || failure instanceof FileSystemException;
     }
 
-    /** What {@code --json} prints for a failed command. */
+    /** What JSON has in the place of a part that failed, where others did not. */
     record ErrorDocument(Detail error) {
+        /** @param type the exception's name, or {@code BadUsage} */
         record Detail(String type, String message) {}
+
+        static ErrorDocument of(Exception failure) {
+            String message = message(failure);
+            return new ErrorDocument(
+                    new Detail(failure.getClass().getSimpleName(), message.isEmpty() ? failure.toString() : message));
+        }
+    }
+
+    /** What {@code --json} prints for a failed command. */
+    record EndDocument(End error) {
+        record End(
+                String type,
+                String message,
+                @JsonProperty("exit_code") int exitCode) {}
+
+        static EndDocument of(ErrorDocument.Detail detail, int exitCode) {
+            return new EndDocument(new End(detail.type(), detail.message(), exitCode));
+        }
     }
 }

@@ -327,6 +327,44 @@ class BadInputTest {
         refused(2, message, command.split(" "));
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "compile --json --batch=-3 | --batch -3: at least 1 was expected",
+                "compile --lower-only --json | --lower-only needs --module FILE to write to",
+                "compile --batch=x --json | Invalid value for option '--batch': 'x' is not an int",
+                "generate --json | Error: Missing required argument (specify one of these)",
+                "targets v5e-16 v5e-8 --json | Unmatched argument at index 2: 'v5e-8'",
+                "plugins check --json | Missing required parameter: 'NAME'",
+                "complie --json | Unmatched arguments from index 0: 'complie', '--json'"
+            })
+    void badUsageIsAnErrorInJsonWhereThatWasAskedFor(String command, String message) {
+        Slipway run = Slipway.run(command.split(" "));
+
+        assertThat(run.code()).as(run.err()).isEqualTo(2);
+        JsonNode error = run.json().get("error");
+        assertThat(error.get("type").stringValue()).isEqualTo("BadUsage");
+        assertThat(error.get("message").stringValue()).startsWith(message);
+        assertThat(error.get("exit_code").intValue()).isEqualTo(2);
+        assertThat(run.err()).startsWith("slipway: " + message);
+    }
+
+    @Test
+    void aFailureIsAnErrorInJsonWithItsExitCode() {
+        Slipway run = Slipway.run("compile", "--target=v5e-17", "--json");
+
+        JsonNode error = run.json().get("error");
+        assertThat(error.get("type").stringValue()).isEqualTo("UnknownTopologyException");
+        assertThat(error.get("message").stringValue()).contains("v5e-16");
+        assertThat(error.get("exit_code").intValue()).isEqualTo(run.code()).isOne();
+    }
+
+    @Test
+    void badUsageLeavesStdoutAloneWhereNoJsonWasAskedFor() {
+        assertThat(Slipway.run("compile", "--batch=-3").out()).isEmpty();
+    }
+
     @Test
     void whereAFileStopsBeingJsonIsSaidInPlainWords() throws Exception {
         Path file = Files.writeString(folder.resolve("cut.json"), "{\n  \"name\": \"x");
