@@ -3,9 +3,7 @@ package dev.slipway.cli;
 
 import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Topology;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 
 /** A model's programs compiled for several machines, side by side. */
@@ -24,26 +22,19 @@ record Comparison(List<Outcome> outcomes) {
     /** A program that is too large for its machine, and what the compiler said. */
     record TooLarge(StatusException.CompileTimeHbmOom refusal) implements Result {}
 
-    /** Reports by machine and method, without the level of which there is one only. */
+    /** The reports as JSON has them. */
     Object document() {
-        Map<String, Map<String, Object>> documents = new LinkedHashMap<>();
+        ByMachine documents = new ByMachine();
         for (Outcome outcome : outcomes) {
-            documents
-                    .computeIfAbsent(Machines.title(outcome.machine()), _ -> new LinkedHashMap<>())
-                    .put(
-                            outcome.method(),
-                            switch (outcome.result()) {
-                                case CompiledReport report -> report;
-                                case TooLarge small -> Failures.ErrorDocument.of(small.refusal());
-                            });
+            documents.put(
+                    outcome.machine(),
+                    outcome.method(),
+                    switch (outcome.result()) {
+                        case CompiledReport report -> report;
+                        case TooLarge small -> Failures.ErrorDocument.of(small.refusal());
+                    });
         }
-        Map<String, Object> unwrapped = new LinkedHashMap<>();
-        documents.forEach((machine, methods) -> unwrapped.put(machine, only(methods)));
-        return only(unwrapped);
-    }
-
-    private static Object only(Map<String, ?> map) {
-        return map.size() == 1 ? map.values().iterator().next() : map;
+        return documents.document();
     }
 
     /** Prints a report each for one machine, a table for each program for several. */

@@ -12,7 +12,6 @@ import dev.slipway.lowering.InputBatchSpec;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -194,7 +193,9 @@ final class CompileCommand implements Callable<Integer> {
                     jobs.add(lower(runner, machine, method));
                 }
             }
-            if (!lowerOnly) {
+            if (lowerOnly) {
+                document(opened.name(), jobs);
+            } else {
                 AotCompiler compiler = new AotCompiler(
                         platform -> {
                             // XLA is about to take its time: now, and not before, this thread waits.
@@ -219,8 +220,25 @@ final class CompileCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** A program for a machine, lowered. */
-    private record Job(String method, AotCompiler.Lowered lowered) {
+    private void document(String modelName, List<Job> jobs) {
+        if (output.json()) {
+            ByMachine documents = new ByMachine();
+            for (Job job : jobs) {
+                documents.put(
+                        job.machine(),
+                        job.method(),
+                        LoweredReport.of(modelName, job.lowered(), Objects.requireNonNull(job.text())));
+            }
+            output.document(documents.document());
+        }
+    }
+
+    /**
+     * A program for a machine, lowered.
+     *
+     * @param text of its module, where a file was asked for
+     */
+    private record Job(String method, AotCompiler.Lowered lowered, LoweredReport.@Nullable Text text) {
         Topology machine() {
             return lowered.topology();
         }
@@ -232,12 +250,10 @@ final class CompileCommand implements Callable<Integer> {
 
     private Job lower(InferenceRunner runner, Topology machine, String method) throws IOException {
         AotCompiler.Lowered lowered = AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
-        if (moduleFile != null) {
-            OutFile.write(
-                    named(moduleFile, machine, method),
-                    lowered.program().module().toString().getBytes(StandardCharsets.UTF_8));
-        }
-        return new Job(method, lowered);
+        LoweredReport.Text text = moduleFile == null
+                ? null
+                : LoweredReport.Text.write(lowered.program().module(), named(moduleFile, machine, method));
+        return new Job(method, lowered, text);
     }
 
     /** @param compared whether a program that is too large for its machine is a result among others */

@@ -38,7 +38,11 @@ record CompiledReport(
     record Mesh(
             List<String> axes,
             List<Integer> shape,
-            @JsonProperty("device_ids") int[] deviceIds) {}
+            @JsonProperty("device_ids") int[] deviceIds) {
+        static Mesh of(dev.slipway.mesh.Mesh mesh) {
+            return new Mesh(mesh.axes(), mesh.shape(), mesh.deviceIds());
+        }
+    }
 
     /** Bytes per device. */
     record Memory(
@@ -76,15 +80,14 @@ record CompiledReport(
     static CompiledReport of(String model, Compiled compiled) {
         InferenceProgram program = compiled.program();
         Topology topology = compiled.topology();
-        dev.slipway.mesh.Mesh mesh = compiled.mesh();
         return new CompiledReport(
                 program.method(),
                 model,
                 topology.name(),
                 topology.slices(),
-                mesh.size(),
+                compiled.mesh().size(),
                 topology.chip().deviceKind(),
-                new Mesh(mesh.axes(), mesh.shape(), mesh.deviceIds()),
+                Mesh.of(compiled.mesh()),
                 compiled.timings().lower() * 1e3,
                 compiled.timings().print() * 1e3,
                 compiled.timings().compile(),

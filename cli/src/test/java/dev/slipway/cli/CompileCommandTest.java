@@ -212,6 +212,56 @@ class CompileCommandTest {
     }
 
     @Test
+    void whatIsLoweredAloneIsSaidInJsonUnderTheNamesOfWhatIsCompiled() throws Exception {
+        Path file = folder.resolve("tiny.mlir");
+        String[] command = {"compile", "--model=tiny-llama", "--target=v4-8", "--module=" + file, "--json"};
+        JsonNode compiled = Slipway.run(command).json();
+        Slipway run = Slipway.run(
+                Stream.concat(Arrays.stream(command), Stream.of("--lower-only")).toArray(String[]::new));
+
+        assertThat(run.code()).as(run.err()).isZero();
+        JsonNode lowered = run.json();
+        for (String name : List.of(
+                "method",
+                "model",
+                "target",
+                "slices",
+                "devices",
+                "device_kind",
+                "mesh",
+                "arguments",
+                "results",
+                "notes")) {
+            assertThat(lowered.get(name)).as(name).isEqualTo(compiled.get(name));
+        }
+        assertThat(lowered.get("lower_ms").doubleValue()).isPositive();
+        assertThat(lowered.get("print_ms").doubleValue()).isPositive();
+        assertThat(lowered.get("module").stringValue()).isEqualTo(file.toString());
+        assertThat(lowered.get("module_bytes").longValue()).isEqualTo(Files.size(file));
+        JsonNode read =
+                Slipway.run("module", file.toString(), "--stats", "--json").json();
+        assertThat(lowered.get("operations")).isEqualTo(read.get(0).get("stats").get("operations"));
+    }
+
+    @Test
+    void severalLoweredProgramsAreSaidByMachineAndMethod() {
+        JsonNode lowered = Slipway.run(
+                        "compile",
+                        "--model=tiny-llama",
+                        "--target=v4-8,v5e-4",
+                        "--method=prefill,decode_step",
+                        "--lower-only",
+                        "--module=" + folder.resolve("tiny.mlir"),
+                        "--json")
+                .json();
+
+        assertThat(lowered.propertyNames()).containsExactly("v4-8", "v5e-4");
+        assertThat(lowered.get("v5e-4").propertyNames()).containsExactly("prefill", "decode_step");
+        assertThat(lowered.get("v5e-4").get("decode_step").get("module").stringValue())
+                .endsWith("tiny.mlir.v5e-4.decode_step");
+    }
+
+    @Test
     void loweringAloneNeedsNoPluginAndWritesTheModule() throws Exception {
         Path file = folder.resolve("llama.mlir");
         Slipway run = Slipway.run(
