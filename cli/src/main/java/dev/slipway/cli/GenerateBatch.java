@@ -2,7 +2,7 @@
 package dev.slipway.cli;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
+import dev.slipway.aot.AotException;
 import dev.slipway.aot.DecodeSession;
 import dev.slipway.aot.HostArray;
 import dev.slipway.aot.InferenceRunner;
@@ -19,6 +19,7 @@ import dev.slipway.lowering.LoweringException;
 import dev.slipway.lowering.ParameterLayout;
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.SampleDecode;
+import dev.slipway.runtime.PjrtException;
 import dev.slipway.stablehlo.ElementType;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,7 +34,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Runs a file of AXLearn decode cases, answers in their order. Cases that ask for the same method on prefixes of one shape
- * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place.
+ * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place, and so is each of
+ * those whose program cannot be compiled.
  */
 final class GenerateBatch {
     /** AXLearn's defaults, where the model has none. */
@@ -137,6 +139,8 @@ final class GenerateBatch {
 
     private final List<Group> groups = new ArrayList<>();
     private int answered;
+    private int failed;
+    private int compiled;
 
     private GenerateBatch(LocalModel local) {
         this.local = local;
@@ -161,9 +165,8 @@ final class GenerateBatch {
     static Answers run(LocalModel local, JsonNode file, IntConsumer done) {
         GenerateBatch batch = new GenerateBatch(local);
         requests(file).forEach(batch::read);
-        int failed = batch.answered;
         batch.runGroups(done);
-        return new Answers(BatchFile.answers(batch.answers), failed, batch.groups.size());
+        return new Answers(BatchFile.answers(batch.answers), batch.failed, batch.compiled);
     }
 
     /** Reads the next case, and puts it into a group or answers it with an error. */
@@ -176,8 +179,7 @@ final class GenerateBatch {
             cases.put(index, one);
             group(Group.of(one, index));
         } catch (BatchException | LoweringException e) {
-            answer.put("error", error(e));
-            answered++;
+            fail(index, e);
         }
     }
 
@@ -213,15 +215,39 @@ final class GenerateBatch {
             AxlearnPrograms programs =
                     AxlearnPrograms.of(local.model().config(), session.form(), session.mesh(), ParameterLayout.SLIPWAY);
             for (Group group : groups) {
-                InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
-                try (LoadedProgram program = session.load(group.kind().lower(programs, batch))) {
-                    for (int i : group.cases()) {
-                        answers.get(i).putAll(answer(program, group, Objects.requireNonNull(cases.get(i))));
-                        done.accept(++answered);
-                    }
-                }
+                run(group, session, programs, done);
             }
         }
+    }
+
+    private void run(Group group, DecodeSession session, AxlearnPrograms programs, IntConsumer done) {
+        InputBatchSpec batch = InputBatchSpec.prefix(group.rows(), group.width());
+        LoadedProgram program;
+        try {
+            program = session.load(group.kind().lower(programs, batch));
+        } catch (LoweringException | PjrtException e) {
+            group.cases().forEach(i -> fail(i, e));
+            done.accept(answered);
+            return;
+        }
+        compiled++;
+        try (program) {
+            for (int i : group.cases()) {
+                try {
+                    answers.get(i).putAll(answer(program, group, Objects.requireNonNull(cases.get(i))));
+                    answered++;
+                } catch (AotException | PjrtException e) {
+                    fail(i, e);
+                }
+                done.accept(answered);
+            }
+        }
+    }
+
+    private void fail(int index, RuntimeException e) {
+        answers.get(index).put("error", Failures.ErrorDocument.of(e).error());
+        answered++;
+        failed++;
     }
 
     private static List<JsonNode> requests(JsonNode file) {
@@ -230,10 +256,6 @@ final class GenerateBatch {
             throw new BatchException("The batch should be a JSON array of cases");
         }
         return ImmutableList.copyOf(cases.values());
-    }
-
-    private static Map<String, String> error(RuntimeException e) {
-        return ImmutableMap.of("type", e.getClass().getSimpleName(), "message", String.valueOf(e.getMessage()));
     }
 
     private Map<String, Object> answer(LoadedProgram program, Group group, DecodeCase one) {

@@ -3,6 +3,11 @@ package dev.slipway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Layer;
+import dev.slipway.lowering.DecoderConfig.Rotary;
+import dev.slipway.mesh.MeshSpec;
+import dev.slipway.topology.Topologies;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -192,6 +197,69 @@ class GenerateBatchTest {
         assertThat(answer(0).at("/error/message").stringValue())
                 .isEqualTo("prefix[0] has the token 256; the vocabulary is 0 to 255");
         assertThat(answer(1).get("sequences").get(0).get(0).size()).isEqualTo(2);
+    }
+
+    /** A process with too little memory for the second. */
+    @Test
+    void aCaseThatCannotRunIsAnsweredInItsPlaceAndTheOthersRun() throws Exception {
+        String small = "{\"key\": [0, 1, 0, 1], \"prefix\": [[5, 0]]}";
+        String large = "{\"prefix\": [[5%s]], \"options\": {\"num_decodes\": 65536}}".formatted(", 0".repeat(511));
+        Path file =
+                Files.writeString(folder.resolve("cases.json"), "[" + small + "," + large + ",{\"prefix\": [[5]]}]");
+        Path answers = folder.resolve("answers.json");
+        Process process = new ProcessBuilder(
+                        "bash",
+                        "-c",
+                        "ulimit -v 16000000; exec \"$@\"",
+                        "slipway",
+                        ProcessHandle.current().info().command().orElseThrow(),
+                        "-Xmx1g",
+                        "-XX:TieredStopAtLevel=1",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName(),
+                        "generate",
+                        "--model=" + MODEL,
+                        "--batch=" + file)
+                .redirectOutput(answers.toFile())
+                .redirectError(folder.resolve("err").toFile())
+                .start();
+
+        assertThat(process.waitFor()).isOne();
+
+        JsonNode all = MAPPER.readTree(Files.readString(answers));
+        assertThat(all.get(0).get("sequences").get(0).get(0).size()).isEqualTo(2);
+        assertThat(all.get(1).at("/error/type").stringValue()).isEqualTo("ResourceExhausted");
+        assertThat(all.get(1).at("/error/message").stringValue()).startsWith("Out of memory");
+        assertThat(all.get(2).get("sequences").get(0).get(0).size()).isOne();
+        assertThat(Files.readString(folder.resolve("err"))).contains("3 programs compiled, 1 cases failed");
+    }
+
+    /** Layers that one scanned body cannot hold. */
+    @Test
+    void casesWhoseProgramCannotBeMadeAreAnsweredEach() throws Exception {
+        try (PluginsOnDemand plugins = new PluginsOnDemand(new Output());
+                Model llama = Model.open(MODEL.toString(), plugins)) {
+            Layer whole = llama.config().layers().getFirst();
+            Layer half = Layer.full(Rotary.of(10_000, 8));
+            DecoderConfig uneven = llama.config().withLayers("uneven", List.of(whole, half));
+            LocalModel local = LocalModel.of(
+                    plugins,
+                    new Model("uneven", uneven, llama.checkpoint()),
+                    Topologies.resolve("cpu"),
+                    MeshSpec.byDefault());
+            JsonNode cases = MAPPER.readTree("[{\"key\": [0, 1, 0, 1], \"prefix\": [[5, 0]]}, {\"prefix\": [[5]]}]");
+
+            GenerateBatch.Answers answers = GenerateBatch.run(local, cases, _ -> {});
+
+            assertThat(answers.failed()).isEqualTo(2);
+            assertThat(answers.programs()).isZero();
+            assertThat(MAPPER.readTree(answers.json()).values())
+                    .hasSize(2)
+                    .allSatisfy(answer -> assertThat(answer.at("/error/message").stringValue())
+                            .contains("cannot share one scanned body"));
+        }
     }
 
     @ParameterizedTest
