@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Pattern;
 
 /** A compiler aborted, and took its own process with it; this one goes on. */
@@ -10,8 +15,8 @@ public final class CompilerCrashedException extends AotException {
     private static final long serialVersionUID = 1L;
     private static final int TAIL = 40;
 
-    /** How a fatal line of XLA's begins, F with month and day. */
-    private static final Pattern FATAL = Pattern.compile("^F\\d{4} |FATAL");
+    /** A regular expression for a fatal line of XLA's, which begins with F, month and day; the launcher goes by it, too. */
+    private static final String FATAL_LINE = "fatal-line";
 
     private final int exit;
     private final String log;
@@ -40,12 +45,21 @@ public final class CompilerCrashedException extends AotException {
                 .map(String::strip)
                 .filter(line -> !line.isEmpty())
                 .toList();
+        Pattern fatal = fatalLine();
         return lines.stream()
                 .skip(Math.max(0, lines.size() - TAIL))
-                .filter(line ->
-                        line.contains("Check failed") || FATAL.matcher(line).find())
+                .filter(line -> fatal.matcher(line).find())
                 .findFirst()
                 .map(line -> ": " + line)
                 .orElse("");
+    }
+
+    private static Pattern fatalLine() {
+        try (InputStream in =
+                Objects.requireNonNull(CompilerCrashedException.class.getResourceAsStream(FATAL_LINE), FATAL_LINE)) {
+            return Pattern.compile(new String(in.readAllBytes(), StandardCharsets.UTF_8).strip());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }
