@@ -4,6 +4,7 @@ package dev.slipway.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.slipway.lowering.DecoderConfig.Norm.Precision;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -264,16 +265,16 @@ class AxlearnCheckpointTest {
         }
     }
 
-    /** Norms are made in the type of what they are given, as fuji's are. */
-    @Test
-    void normsThatAreWiderThanActivationsAreRefused() {
+    @ParameterizedTest
+    @CsvSource({"None, OF_ACTIVATIONS", "float32, FLOAT32"})
+    void normsAreAsPreciseAsTheFolderSays(String type, Precision precision) {
         model.put("compute_dtype", "bfloat16");
-        model.put("norm_forward_dtype", "float32");
+        model.put("norm_forward_dtype", type);
         writer(5).write(folder.resolve("params.safetensors"));
 
-        assertThatExceptionOfType(UnsupportedModelException.class)
-                .isThrownBy(this::open)
-                .withMessageContaining("norm_forward_dtype is \"float32\"");
+        try (Checkpoint checkpoint = open()) {
+            assertThat(checkpoint.config().norm().precision()).isEqualTo(precision);
+        }
     }
 
     @ParameterizedTest

@@ -32,7 +32,6 @@ class GenerateBatchTest {
     private static final JsonMapper MAPPER = new JsonMapper();
     private static final Path MODEL = Path.of("src/test/resources/dev/slipway/cli/axlearn");
     private static final Path BFLOAT16_CACHE = MODEL.resolveSibling("axlearn-bf16-cache");
-    private static final Path BFLOAT16 = MODEL.resolveSibling("axlearn-bf16");
 
     @TempDir
     Path folder;
@@ -116,13 +115,18 @@ class GenerateBatchTest {
      * score of such a case is another.
      */
     @ParameterizedTest
-    @CsvSource({"cases.json, 12, 10", "beam_cases.json, 6, 5"})
-    void activationsOfBfloat16AreRoundedWhereTheReferenceRoundsThem(String file, int count, int withEqualScores)
-            throws IOException {
-        JsonNode cases =
-                MAPPER.readTree(Files.readString(BFLOAT16.resolve(file))).get("cases");
+    @CsvSource({
+        "axlearn-bf16, cases.json, 12, 10",
+        "axlearn-bf16, beam_cases.json, 6, 5",
+        "axlearn-bf16-wide-norms, cases.json, 12, 10",
+        "axlearn-bf16-wide-norms, beam_cases.json, 6, 5"
+    })
+    void activationsOfBfloat16AreRoundedWhereTheReferenceRoundsThem(
+            String name, String file, int count, int withEqualScores) throws IOException {
+        Path model = MODEL.resolveSibling(name);
+        JsonNode cases = MAPPER.readTree(Files.readString(model.resolve(file))).get("cases");
 
-        assertThat(generate(BFLOAT16, cases.toString())).as(err.toString()).isZero();
+        assertThat(generate(model, cases.toString())).as(err.toString()).isZero();
 
         assertThat(cases.size()).isEqualTo(count);
         int equal = 0;

@@ -478,15 +478,34 @@ public record DecoderConfig(
      * @param kind with or without the mean taken off
      * @param epsilon added to the mean square
      * @param unitOffset whether the stored scale is an offset from 1 (Gemma)
+     * @param precision what {@link AxlearnPrograms} compute it in; others do so in float32
      */
-    public record Norm(Kind kind, double epsilon, boolean unitOffset) {
+    public record Norm(Kind kind, double epsilon, boolean unitOffset, Precision precision) {
         public Norm {
             notNegative("the norms' epsilon", epsilon);
+        }
+
+        /** As precise as activations are. */
+        public Norm(Kind kind, double epsilon, boolean unitOffset) {
+            this(kind, epsilon, unitOffset, Precision.OF_ACTIVATIONS);
         }
 
         /** RMS norm. */
         public static Norm rms(double epsilon) {
             return new Norm(Kind.RMS, epsilon, false);
+        }
+
+        /** This norm with another precision. */
+        public Norm withPrecision(Precision other) {
+            return new Norm(kind, epsilon, unitOffset, other);
+        }
+
+        /** What is between a norm's operations: AXLearn's {@code forward_dtype}. */
+        public enum Precision {
+            /** What activations are, but for the means, which are float32; so are fuji's. */
+            OF_ACTIVATIONS,
+            /** Float32 up to the scale, which is multiplied in the type of activations. */
+            FLOAT32
         }
 
         /** What is normalised. */
@@ -510,15 +529,21 @@ public record DecoderConfig(
 
     /** This model with another attention, everything else kept. */
     public DecoderConfig withAttention(Attention other) {
-        return with(family, other, layers);
+        return with(family, other, layers, norm);
+    }
+
+    /** This model with other norms, everything else kept. */
+    public DecoderConfig withNorm(Norm other) {
+        return with(family, attention, layers, other);
     }
 
     /** This model with another family name and layers, everything else kept. */
     public DecoderConfig withLayers(String name, List<Layer> others) {
-        return with(name, attention, ImmutableList.copyOf(others));
+        return with(name, attention, ImmutableList.copyOf(others), norm);
     }
 
-    private DecoderConfig with(String name, Attention otherAttention, ImmutableList<Layer> otherLayers) {
+    private DecoderConfig with(
+            String name, Attention otherAttention, ImmutableList<Layer> otherLayers, Norm otherNorm) {
         return new DecoderConfig(
                 name,
                 vocabulary,
@@ -527,7 +552,7 @@ public record DecoderConfig(
                 otherAttention,
                 otherLayers,
                 feedForward,
-                norm,
+                otherNorm,
                 placement,
                 learnedPositions,
                 embeddingScale,

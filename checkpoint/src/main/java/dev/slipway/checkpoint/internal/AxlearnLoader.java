@@ -10,6 +10,7 @@ import dev.slipway.checkpoint.Dtype;
 import dev.slipway.checkpoint.SpecialTokens;
 import dev.slipway.checkpoint.UnsupportedModelException;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.DecoderConfig.Norm;
 import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.Parameters.Weight;
 import java.lang.foreign.Arena;
@@ -91,13 +92,6 @@ final class AxlearnLoader {
                 }
             }
         });
-        // As fuji's norms are: in the type of what they are given
-        if (dtype(json, "compute_dtype").equals(Optional.of(Dtype.BF16))
-                && json.string("norm_forward_dtype")
-                        .filter(name -> name.startsWith("float32"))
-                        .isPresent()) {
-            throw unsupported(json, "norm_forward_dtype");
-        }
         for (String absent : List.of(
                 "rope_scaling",
                 "attention_logit_cap",
@@ -127,9 +121,11 @@ final class AxlearnLoader {
                 .rotary(Rotary.of(json.requiredPositive("rope_theta"), headDim))
                 .epsilon(json.requiredNumber("norm_eps"))
                 .tiedHead(json.flag("tied_lm_head").orElse(true)));
+        boolean wide = json.string("norm_forward_dtype").orElse("None").startsWith("float32");
+        DecoderConfig model = wide ? llama.withNorm(llama.norm().withPrecision(Norm.Precision.FLOAT32)) : llama;
         return json.positive("attention_scale_value")
-                .map(scale -> llama.withAttention(llama.attention().withScale(scale)))
-                .orElse(llama);
+                .map(scale -> model.withAttention(model.attention().withScale(scale)))
+                .orElse(model);
     }
 
     private static Optional<Dtype> dtype(Json json, String key) {
@@ -138,7 +134,7 @@ final class AxlearnLoader {
 
     private static UnsupportedModelException unsupported(Json json, String key) {
         return new UnsupportedModelException(
-                "%s: %s is %s, which is not supported; models like fuji are (RMS norm, SwiGLU, interleaved rotary positions, no biases or caps, norms in the type of activations, float32 or bfloat16)"
+                "%s: %s is %s, which is not supported; models like fuji are (RMS norm, SwiGLU, interleaved rotary positions, no biases or caps, float32 or bfloat16)"
                         .formatted(json.file(), key, json.node().get(key)));
     }
 

@@ -424,30 +424,30 @@ final class DecoderEmitter {
         return normalise(o, weights.get(name + "/scale"), bias, x);
     }
 
-    /** Normalises over the last axis; the mean is float32 whatever the activations are. */
+    /** Normalises over the last axis; means are float32 whatever the activations are, more as the norm's precision says. */
     private Value normalise(Ops o, Value scale, @Nullable Value bias, Value x) {
         int last = o.rank(x) - 1;
         long[] shape = o.shape(x);
         long[] outer = Ops.range(last);
-        Value y = o.convert(x, between);
-        if (config.norm().kind() == Norm.Kind.LAYER) {
+        Norm norm = config.norm();
+        Value y = o.convert(x, norm.precision() == Norm.Precision.FLOAT32 ? ElementType.F32 : between);
+        if (norm.kind() == Norm.Kind.LAYER) {
             y = o.b().subtract(y, o.broadcast(mean(o, y), shape, outer));
         }
-        Value factor =
-                o.b().rsqrt(o.add(mean(o, o.b().multiply(y, y)), config.norm().epsilon()));
-        y = o.b().multiply(y, o.broadcast(factor, shape, outer));
+        Value factor = o.b().rsqrt(o.add(mean(o, o.b().multiply(y, y)), norm.epsilon()));
+        y = o.convert(o.b().multiply(y, o.broadcast(factor, shape, outer)), between);
         Value gain = o.convert(scale, between);
-        y = o.b().multiply(y, o.broadcast(config.norm().unitOffset() ? o.add(gain, 1) : gain, shape, last));
+        y = o.b().multiply(y, o.broadcast(norm.unitOffset() ? o.add(gain, 1) : gain, shape, last));
         if (bias != null) {
             y = o.b().add(y, o.broadcast(o.convert(bias, between), shape, last));
         }
         return o.convert(y, form.compute());
     }
 
-    /** The mean over the last axis. */
+    /** The mean over the last axis, of what it is taken of. */
     private Value mean(Ops o, Value x) {
         int last = o.rank(x) - 1;
         Value mean = o.multiply(o.sum(o.convert(x, ElementType.F32), last), 1.0 / o.size(x, last));
-        return o.convert(mean, between);
+        return o.convert(mean, x.tensorType().element());
     }
 }
