@@ -15,7 +15,7 @@ public final class CompilerCrashedException extends AotException {
     private static final long serialVersionUID = 1L;
     private static final int TAIL = 40;
 
-    /** A regular expression for a fatal line of XLA's, which begins with F, month and day; the launcher goes by it, too. */
+    /** Has a regular expression for XLA's fatal lines, which begin with F, month and day; the launcher has it, too. */
     private static final String FATAL_LINE = "fatal-line";
 
     private final int exit;

@@ -39,7 +39,8 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
      *   <li>an AXLearn folder: {@code model.json} and {@code params.safetensors} under AXLearn's parameter paths.
      * </ul>
      *
-     * A folder with both {@code config.json} and {@code model.json} is Hugging Face's if the former has a {@code model_type}.
+     * A folder with both {@code config.json} and {@code model.json} is Hugging Face's if the former has a {@code
+     * model_type}.
      *
      * @throws CheckpointException if nothing readable is there or the files contradict themselves
      * @throws UnsupportedModelException if the architecture or a tensor's encoding is not supported

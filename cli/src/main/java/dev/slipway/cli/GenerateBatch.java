@@ -33,9 +33,9 @@ import java.util.function.IntConsumer;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Runs a file of AXLearn decode cases, answers in their order. Cases that ask for the same method on prefixes of one shape
- * share a program; a case that cannot be read or run is answered with {@code {"error": ...}} in its place, and so is each of
- * those whose program cannot be compiled.
+ * Runs a file of AXLearn decode cases, answers in their order. Cases that ask for the same method on prefixes of one
+ * shape share a program. A case that cannot be read or run, or whose program cannot be compiled, is answered with
+ * {@code {"error": ...}} in its place.
  */
 final class GenerateBatch {
     /** AXLearn's defaults, where the model has none. */

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What {@code slipway compile --lower-only} says of a program as JSON: what {@link CompiledReport} says under the same names, but
- * for what only a compiler knows, and its module.
+ * What {@code slipway compile --lower-only} says of a program as JSON: what {@link CompiledReport} says under the same
+ * names, but for what only a compiler knows, and its module.
  */
 record LoweredReport(
         String method,

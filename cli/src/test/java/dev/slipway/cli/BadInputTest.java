@@ -320,6 +320,7 @@ class BadInputTest {
                 "mesh --batch=b.json --svg=x.svg | --svg is for a TARGET",
                 "targets --slices=2 | --slices is for a NAME",
                 "module m.mlir --elide=3 | --elide is for --print FORM",
+                "module m.mlir --target=1.13.0 | --target is for --bytecode OUT",
                 "module m.mlir --locations | --locations is for --print FORM",
                 "plugins check cpu --as=tpu | --as is for the path of a library; cpu is a plugin's name"
             })

@@ -11,8 +11,8 @@ import java.util.function.Consumer;
  * @param matrices how the matrices of the layers and the head lie in memory
  * @param weights element type of the parameters as the program takes them
  * @param compute element type of activations; norms, rotary angles, softmax and logits are float32 whatever it is, of which in
- *     {@link AxlearnPrograms} only means, softmax and what follows the logits, and of norms more where their {@linkplain
- *     DecoderConfig.Norm.Precision precision} says so
+ *     {@link AxlearnPrograms} only means, softmax and what follows the logits, and of norms more where their
+ *     {@linkplain DecoderConfig.Norm.Precision precision} says so
  * @param cache element type of keys and values at rest
  * @param cacheOrder in which order the cache's last two dimensions are
  * @param cacheWrites when a scanned decode step writes the cache that is its argument

@@ -48,8 +48,8 @@ final class Bpe {
     }
 
     /**
-     * BPE by a list of merges, each {@code "left right"}, the earliest the best. One that is listed twice counts where it
-     * stands first, as in llama.cpp.
+     * BPE by a list of merges, each {@code "left right"}, the earliest the best. One that is listed twice counts where
+     * it stands first, as in llama.cpp.
      */
     static Bpe byteLevel(Vocabulary vocabulary, List<String> merges, boolean wholeWordsFirst) {
         return merging(
@@ -73,8 +73,8 @@ final class Bpe {
     }
 
     /**
-     * BPE by a list of merges, each of two tokens, the earliest the best. One that is listed twice counts where it stands last,
-     * as in Hugging Face's library.
+     * BPE by a list of merges, each of two tokens, the earliest the best. One that is listed twice counts where it
+     * stands last, as in Hugging Face's library.
      */
     static Bpe merging(Vocabulary vocabulary, List<List<String>> merges, boolean wholeWordsFirst, Unknown unknown) {
         Map<Long, Long> table = HashMap.newHashMap(merges.size());

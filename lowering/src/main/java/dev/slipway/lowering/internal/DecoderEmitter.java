@@ -424,7 +424,7 @@ final class DecoderEmitter {
         return normalise(o, weights.get(name + "/scale"), bias, x);
     }
 
-    /** Normalises over the last axis; means are float32 whatever the activations are, more as the norm's precision says. */
+    /** Normalises over the last axis; means are float32 whatever activations are, more as the norm's precision says. */
     private Value normalise(Ops o, Value scale, @Nullable Value bias, Value x) {
         int last = o.rank(x) - 1;
         long[] shape = o.shape(x);
