@@ -29,6 +29,9 @@ public record MeshSpec(List<String> axes, MeshShape shape) {
             if (axis.isBlank()) {
                 throw new MeshAxisException("Axis names " + axes + " contain an empty one");
             }
+            if (axis.contains(":(")) {
+                throw new MeshAxisException("Axis \"" + axis + "\": \":(\" begins a part of an axis, as in model:(1)8");
+            }
             if (!seen.add(axis)) {
                 throw new MeshAxisException("Axis \"" + axis + "\" comes twice in " + axes);
             }

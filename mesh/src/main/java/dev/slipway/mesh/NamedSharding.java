@@ -3,7 +3,15 @@ package dev.slipway.mesh;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -14,15 +22,18 @@ import java.util.stream.IntStream;
  * @param spec which axes divide which dimension
  */
 public record NamedSharding(Mesh mesh, PartitionSpec spec) {
-    /** @throws ShardingException if the spec names an axis that the mesh does not have */
+    /** @throws ShardingException if the spec names an axis that the mesh does not have, or parts that do not divide one */
     public NamedSharding {
-        for (List<String> axes : spec.dimensions()) {
-            for (String axis : axes) {
-                if (!mesh.axes().contains(axis)) {
-                    throw new ShardingException(
-                            "Axis \"" + axis + "\" of " + spec + " is not one of the mesh's, " + mesh);
-                }
+        boolean inPart = false;
+        for (AxisPart part : spec.parts()) {
+            if (!mesh.axes().contains(part.axis())) {
+                throw new ShardingException(
+                        "Axis \"" + part.axis() + "\" of " + spec + " is not one of the mesh's, " + mesh);
             }
+            inPart |= part.isPart();
+        }
+        if (inPart) {
+            Split.of(mesh, spec);
         }
     }
 
@@ -30,18 +41,83 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
         return new NamedSharding(mesh, spec);
     }
 
+    /**
+     * A mesh whose axes are split where a spec takes them in part; the order of the devices stays.
+     *
+     * @param sizes of the axes that the mesh then has
+     * @param dimensions for each dimension of the spec the axes that divide it, by their places in {@code sizes}, the first
+     *     outermost
+     */
+    public record Split(List<Integer> sizes, List<List<Integer>> dimensions) {
+        public Split {
+            sizes = List.copyOf(sizes);
+            dimensions = dimensions.stream().map(List::copyOf).toList();
+        }
+
+        private static Split of(Mesh mesh, PartitionSpec spec) {
+            List<Integer> sizes = new ArrayList<>();
+            // Of each axis its splits: the product of the sizes of those before each, and its place.
+            Map<String, NavigableMap<Integer, Integer>> splits = new HashMap<>();
+            for (String axis : mesh.axes()) {
+                int size = mesh.axisSize(axis);
+                NavigableSet<Integer> ends = new TreeSet<>(List.of(size));
+                for (AxisPart part : spec.parts()) {
+                    if (part.axis().equals(axis) && part.isPart()) {
+                        ends.add(part.before());
+                        ends.add(part.end());
+                    }
+                }
+                NavigableMap<Integer, Integer> places = new TreeMap<>();
+                int before = 1;
+                for (int end : ends.tailSet(1, false)) {
+                    if (end % before != 0 || size % end != 0) {
+                        throw new ShardingException("Axis \"" + axis + "\" has " + size
+                                + " devices, which do not split into the parts of " + spec);
+                    }
+                    places.put(before, sizes.size());
+                    sizes.add(end / before);
+                    before = end;
+                }
+                splits.put(axis, places);
+            }
+            return new Split(
+                    sizes,
+                    spec.dimensions().stream()
+                            .map(entries -> entries.stream()
+                                    .map(AxisPart::parse)
+                                    .flatMap(part -> places(splits, part).stream())
+                                    .toList())
+                            .toList());
+        }
+
+        private static Collection<Integer> places(Map<String, NavigableMap<Integer, Integer>> splits, AxisPart part) {
+            NavigableMap<Integer, Integer> places = Objects.requireNonNull(splits.get(part.axis()));
+            return part.isPart() ? places.subMap(part.before(), part.end()).values() : places.values();
+        }
+
+        private int parts(int dimension) {
+            int parts = 1;
+            for (int axis : dimension < dimensions.size() ? dimensions.get(dimension) : List.<Integer>of()) {
+                parts *= sizes.get(axis);
+            }
+            return parts;
+        }
+    }
+
+    /** The mesh, its axes split where the spec takes them in part. */
+    public Split split() {
+        return Split.of(mesh, spec);
+    }
+
     /** Into how many parts a dimension is cut. */
     public int parts(int dimension) {
-        int parts = 1;
-        for (String axis : spec.axes(dimension)) {
-            parts *= mesh.axisSize(axis);
-        }
-        return parts;
+        return split().parts(dimension);
     }
 
     /** Whether every device holds the whole tensor: no dimension is divided, or only by axes of size 1. */
     public boolean isFullyReplicated() {
-        return IntStream.range(0, spec.rank()).allMatch(d -> parts(d) == 1);
+        Split split = split();
+        return IntStream.range(0, spec.rank()).allMatch(d -> split.parts(d) == 1);
     }
 
     /**
@@ -51,16 +127,22 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
      * @throws ShardingException if the tensor has fewer dimensions than the spec, or a dimension does not divide
      */
     public List<Long> shardShape(List<Long> shape) {
+        return shardShape(split(), shape);
+    }
+
+    private List<Long> shardShape(Split split, List<Long> shape) {
         checkRank(shape.size());
         List<Long> out = new ArrayList<>();
         for (int d = 0; d < shape.size(); d++) {
-            int parts = parts(d);
+            int parts = split.parts(d);
             long size = shape.get(d);
             if (size % parts != 0) {
                 throw new ShardingException("Dimension " + d + " of a tensor of shape " + shape + " has size " + size
                         + ", which does not divide by " + parts + ": the size of "
                         + spec.axes(d).stream()
-                                .map(axis -> "axis \"" + axis + "\" (" + mesh.axisSize(axis) + ")")
+                                .map(AxisPart::parse)
+                                .map(part -> "axis \"" + part + "\" ("
+                                        + (part.isPart() ? part.size() : mesh.axisSize(part.axis())) + ")")
                                 .collect(Collectors.joining(" times ")));
             }
             out.add(size / parts);
@@ -75,18 +157,18 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
      * @throws ShardingException as {@link #shardShape} does
      */
     public List<Shard> shards(List<Long> shape) {
-        List<Long> sizes = shardShape(shape);
+        Split split = split();
+        List<Long> sizes = shardShape(split, shape);
         int[] ids = mesh.deviceIds();
-        int[] strides = axisStrides();
+        int[] strides = strides(split.sizes());
         List<Shard> shards = new ArrayList<>(ids.length);
         for (int i = 0; i < ids.length; i++) {
             List<Long> starts = new ArrayList<>(sizes.size());
             for (int d = 0; d < sizes.size(); d++) {
                 long part = 0;
-                for (String axis : spec.axes(d)) {
-                    int a = mesh.axisIndex(axis);
-                    int size = mesh.shape().get(a);
-                    part = part * size + i / strides[a] % size;
+                for (int axis : d < spec.rank() ? split.dimensions().get(d) : List.<Integer>of()) {
+                    int size = split.sizes().get(axis);
+                    part = part * size + i / strides[axis] % size;
                 }
                 starts.add(part * sizes.get(d));
             }
@@ -95,12 +177,12 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
         return shards;
     }
 
-    private int[] axisStrides() {
-        int[] strides = new int[mesh.shape().size()];
+    private static int[] strides(List<Integer> sizes) {
+        int[] strides = new int[sizes.size()];
         int stride = 1;
         for (int axis = strides.length - 1; axis >= 0; axis--) {
             strides[axis] = stride;
-            stride *= mesh.shape().get(axis);
+            stride *= sizes.get(axis);
         }
         return strides;
     }
@@ -125,7 +207,8 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
         checkRank(rank);
         return IntStream.range(0, rank)
                 .mapToObj(d -> spec.axes(d).stream()
-                        .map(axis -> "\"" + axis + "\"")
+                        .map(AxisPart::parse)
+                        .map(part -> "\"" + part.axis() + "\"" + part.suffix())
                         .collect(Collectors.joining(", ", "{", "}")))
                 .collect(Collectors.joining(", ", "[", "]"));
     }
@@ -142,28 +225,29 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
         if (isFullyReplicated()) {
             return "{replicated}";
         }
+        Split split = split();
         List<Integer> order = new ArrayList<>();
         List<Integer> tiles = new ArrayList<>();
         for (int d = 0; d < rank; d++) {
-            tiles.add(parts(d));
-            spec.axes(d).forEach(axis -> order.add(mesh.axisIndex(axis)));
+            tiles.add(split.parts(d));
         }
+        split.dimensions().forEach(order::addAll);
         int replicas = 1;
-        for (int axis = 0; axis < mesh.shape().size(); axis++) {
+        for (int axis = 0; axis < split.sizes().size(); axis++) {
             if (!order.contains(axis)) {
                 order.add(axis);
-                replicas *= mesh.shape().get(axis);
+                replicas *= split.sizes().get(axis);
             }
         }
         if (replicas > 1) {
             tiles.add(replicas);
         }
-        return "{devices=" + list(tiles) + "<=" + iota(order) + (replicas > 1 ? " last_tile_dim_replicate" : "") + "}";
+        return "{devices=" + list(tiles) + "<=" + iota(split.sizes(), order)
+                + (replicas > 1 ? " last_tile_dim_replicate" : "") + "}";
     }
 
     /** The transposed iota in its shortest form: axes of size 1 left out, and neighbours that stay neighbours joined. */
-    private String iota(List<Integer> order) {
-        List<Integer> shape = mesh.shape();
+    private static String iota(List<Integer> shape, List<Integer> order) {
         List<List<Integer>> runs = new ArrayList<>();
         int previous = -2;
         for (int axis : order.stream().filter(a -> shape.get(a) > 1).toList()) {

@@ -3,9 +3,7 @@ package dev.slipway.mesh;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -17,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>{@code PartitionSpec.of("data", null)} is JAX's {@code P('data', None)}; a dimension cut by several axes
  * needs the constructor: {@code new PartitionSpec(List.of(List.of("data", "fsdp"), List.of()))} is {@code P(('data',
- * 'fsdp'), None)}.
+ * 'fsdp'), None)}. An axis may be taken in part: {@link AxisPart}.
  *
  * @param dimensions the axes of each dimension
  */
@@ -27,16 +25,20 @@ public record PartitionSpec(List<List<String>> dimensions) {
             "\\s*(?:(None)|'([^']+)'|\\(\\s*((?:'[^']+'\\s*(?:,\\s*'[^']+'\\s*)*(?:,\\s*)?)?)\\))\\s*(,|$)");
     private static final Pattern NAME = Pattern.compile("'([^']+)'");
 
-    /** @throws ShardingException if an axis comes twice */
+    /** @throws ShardingException if an axis, or what two parts of one have in common, comes twice */
     public PartitionSpec {
         dimensions = dimensions.stream().map(List::copyOf).toList();
-        Set<String> seen = new HashSet<>();
+        List<AxisPart> seen = new ArrayList<>();
         for (List<String> axes : dimensions) {
             for (String axis : axes) {
-                if (!seen.add(axis)) {
-                    throw new ShardingException("Axis \"" + axis + "\" comes twice in " + text(dimensions)
-                            + ": it can divide one dimension only");
+                AxisPart part = AxisPart.parse(axis);
+                for (AxisPart other : seen) {
+                    if (part.overlaps(other)) {
+                        throw new ShardingException("Axis \"" + part.axis() + "\" comes twice in " + text(dimensions)
+                                + ": it can divide one dimension only");
+                    }
                 }
+                seen.add(part);
             }
         }
     }
@@ -99,6 +101,11 @@ public record PartitionSpec(List<List<String>> dimensions) {
     /** The axes that divide a dimension; none past the end. */
     public List<String> axes(int dimension) {
         return dimension < dimensions.size() ? dimensions.get(dimension) : List.of();
+    }
+
+    /** All axes and parts of axes that divide a dimension. */
+    List<AxisPart> parts() {
+        return dimensions.stream().flatMap(List::stream).map(AxisPart::parse).toList();
     }
 
     /** Whether no dimension is divided. */

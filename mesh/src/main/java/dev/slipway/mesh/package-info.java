@@ -18,6 +18,9 @@
  * assertThat(sharding.sdyText(3)).isEqualTo("#sdy.sharding<@mesh, [{\"data\"}, {}, {\"model\"}]>");
  * assertThat(sharding.hloText(3)).isEqualTo("{devices=[2,1,16]<=[32]}");
  *
+ * NamedSharding heads = NamedSharding.of(mesh, PartitionSpec.of("data", "model:(1)8")); // 8 heads, two devices to each
+ * assertThat(heads.hloText(2)).isEqualTo("{devices=[2,8,2]<=[32] last_tile_dim_replicate}");
+ *
  * AxisCost model = AxisCost.of(mesh, "model");
  * assertThat(model.medium()).isEqualTo(AxisCost.Medium.ICI);
  * assertThat(model.allReduceSeconds(1 << 20)).isBetween(30e-6, 33e-6);
@@ -52,7 +55,7 @@
  * <table>
  * <caption>All extend {@code MeshException}, an {@code IllegalArgumentException}; each names axis, value and count</caption>
  * <tr><th>type<th>when
- * <tr><td>{@link dev.slipway.mesh.MeshAxisException}<td>axis names missing, empty or double, or not as many as sizes
+ * <tr><td>{@link dev.slipway.mesh.MeshAxisException}<td>axis names missing, empty, double or like a part of an axis, or not as many as sizes
  * <tr><td>{@link dev.slipway.mesh.MeshShapeException}<td>sizes do not fit the machine, or a -1 cannot be inferred
  * <tr><td>{@link dev.slipway.mesh.DeviceLayoutException}<td>the function that was asked for has no layout for the shape
  * <tr><td>{@link dev.slipway.mesh.ShardingException}<td>a spec does not fit its mesh, or a dimension does not divide

@@ -159,4 +159,11 @@ class MeshTest {
         assertThat(byHost.shape()).containsExactly(18, 4);
         assertThat(byDomain.shape()).containsExactly(2, 72);
     }
+
+    @Test
+    void anAxisIsNotNamedLikeAPartOfOne() {
+        assertThatThrownBy(() -> MeshSpec.of(List.of("data", "model:(1)2"), 2, 4))
+                .isInstanceOf(MeshAxisException.class)
+                .hasMessage("Axis \"model:(1)2\": \":(\" begins a part of an axis, as in model:(1)8");
+    }
 }

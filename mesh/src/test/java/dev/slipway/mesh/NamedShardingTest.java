@@ -87,6 +87,79 @@ class NamedShardingTest {
                 .hasMessageContaining("Axis \"data\" comes twice");
     }
 
+    /** What XLA makes of {@code {"model":(1)8}}: 8 tiles, each on two devices that follow each other. */
+    @Test
+    void aDimensionMayBeCutAlongTheFirstPartOfAnAxis() {
+        Mesh wide = Mesh.of(Topologies.resolve("v5e-32"), MeshSpec.of(List.of("data", "model"), 2, 16));
+        NamedSharding sharding = NamedSharding.of(wide, PartitionSpec.of("data", "model:(1)8"));
+
+        assertThat(sharding.hloText(2)).isEqualTo("{devices=[2,8,2]<=[32] last_tile_dim_replicate}");
+        assertThat(sharding.sdyText(2)).isEqualTo("#sdy.sharding<@mesh, [{\"data\"}, {\"model\":(1)8}]>");
+        assertThat(sharding.shardShape(List.of(4L, 8L))).containsExactly(2L, 1L);
+        List<Shard> shards = sharding.shards(List.of(4L, 8L));
+        assertThat(IntStream.of(0, 1, 2, 15, 16, 31).mapToObj(i -> shards.get(i).starts()))
+                .containsExactly(
+                        List.of(0L, 0L),
+                        List.of(0L, 0L),
+                        List.of(0L, 1L),
+                        List.of(0L, 7L),
+                        List.of(2L, 0L),
+                        List.of(2L, 7L));
+    }
+
+    @Test
+    void theOtherPartsOfAnAxisMayCutOtherDimensions() {
+        Mesh line = Mesh.of(Topologies.resolve("v5e-8"), MeshSpec.of(List.of("model"), 8));
+        NamedSharding sharding = NamedSharding.of(line, PartitionSpec.of("model:(2)4", "model:(1)2"));
+
+        assertThat(sharding.hloText(2)).isEqualTo("{devices=[4,2]<=[2,4]T(1,0)}");
+        assertThat(sharding.shards(List.of(4L, 2L)).get(5).starts()).containsExactly(1L, 1L);
+    }
+
+    @Test
+    void whatTwoPartsOfAnAxisHaveInCommonCanDivideOneDimensionOnly() {
+        assertThatThrownBy(() -> PartitionSpec.of("model:(1)4", "model:(2)2"))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("Axis \"model\" comes twice in P('model:(1)4', 'model:(2)2')");
+        assertThatThrownBy(() -> PartitionSpec.of("model:(1)4", "model"))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("Axis \"model\" comes twice");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model:(1)3", "model:(3)2", "model:(1)8", "model:(4)2"})
+    void partsThatDoNotDivideTheAxisAreRefused(String part) {
+        assertThatThrownBy(() -> NamedSharding.of(mesh, PartitionSpec.of(part)))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("Axis \"model\" has 4 devices, which do not split into the parts of P('" + part);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "model:(",
+                "model:()2",
+                "model:(1)",
+                "model:(1)1",
+                "model:(1)0",
+                "model:(1)-8",
+                "model:(0)2",
+                "model:(a)2",
+                "m:(2147483647)9"
+            })
+    void whatIsNoPartOfAnAxisIsRefused(String part) {
+        assertThatThrownBy(() -> PartitionSpec.of(part))
+                .isInstanceOf(ShardingException.class)
+                .hasMessageContaining("expected");
+    }
+
+    @Test
+    void textWithPartsOfAxesIsReadAsItIsWritten() {
+        PartitionSpec spec = PartitionSpec.of("data", null, "model:(1)8");
+        assertThat(spec).hasToString("P('data', None, 'model:(1)8')");
+        assertThat(PartitionSpec.parse(spec.toString())).isEqualTo(spec);
+    }
+
     @Test
     void aTensorOfFewerDimensionsThanTheSpecIsRefused() {
         NamedSharding sharding = NamedSharding.of(mesh, PartitionSpec.of("data", null, "model"));
