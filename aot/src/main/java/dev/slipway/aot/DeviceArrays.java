@@ -3,6 +3,7 @@ package dev.slipway.aot;
 
 import dev.slipway.lowering.TensorSpec;
 import dev.slipway.mesh.Mesh;
+import dev.slipway.mesh.NamedSharding;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client;
 import dev.slipway.runtime.Device;
@@ -11,8 +12,9 @@ import dev.slipway.runtime.ShardedArrays;
 import dev.slipway.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Host arrays to the devices of a mesh and back, cut as their specs say. */
 final class DeviceArrays {
@@ -56,11 +58,9 @@ final class DeviceArrays {
     }
 
     private ShardedArrays.Sharding sharding(TensorSpec spec) {
-        List<List<Integer>> dimensions = IntStream.range(0, spec.type().rank())
-                .mapToObj(dimension -> spec.partition().axes(dimension).stream()
-                        .map(mesh::axisIndex)
-                        .toList())
-                .toList();
-        return new ShardedArrays.Sharding(mesh.shape(), dimensions);
+        NamedSharding.Split split = NamedSharding.of(mesh, spec.partition()).split();
+        List<List<Integer>> dimensions = new ArrayList<>(split.dimensions());
+        dimensions.addAll(Collections.nCopies(spec.type().rank() - dimensions.size(), List.of()));
+        return new ShardedArrays.Sharding(split.sizes(), dimensions);
     }
 }

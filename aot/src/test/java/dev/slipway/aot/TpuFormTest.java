@@ -47,10 +47,27 @@ class TpuFormTest {
         "2, 4, 2, 1",
         "8, 1, 2, 4",
         "4, 1, 2, 4",
-        "4, 2, 2, 2"
+        "4, 2, 2, 2",
+        "1, 1, 1, 8",
+        "2, 1, 1, 8",
+        "2, 1, 2, 4"
     })
     void itGivesTheTokensAndScoresOfASimpleProgramOnOneDevice(int kvHeads, int data, int fsdp, int model) {
         assertLikeOneDevice(TinyLlama.withHeads(8, kvHeads), CUT, data, fsdp, model);
+    }
+
+    /** Query heads that do not divide by the axis either: matrices are cut along the residual stream, and within heads. */
+    @ParameterizedTest
+    @CsvSource({"6, 2, 1, 2, 4", "6, 3, 1, 1, 8", "3, 1, 1, 1, 8"})
+    void soItDoesWhereQueryHeadsDoNotDivide(int heads, int kvHeads, int data, int fsdp, int model) {
+        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
+                .width(64)
+                .depth(2)
+                .heads(heads, kvHeads, 16)
+                .feedForward(128)
+                .maxPositions(512)
+                .tiedHead());
+        assertLikeOneDevice(config, CUT, data, fsdp, model);
     }
 
     /** With the batch cut along {@code fsdp}, and heads and feed-forward along {@code model} nonetheless. */

@@ -223,6 +223,10 @@ public record DecoderConfig(
             positive("heads", heads);
             positive("kvHeads", kvHeads);
             positive("headDim", headDim);
+            if (Math.multiplyFull(heads, headDim) > Integer.MAX_VALUE) {
+                throw new LoweringException("%d heads of %d numbers are more than a dimension holds; at most %d in all"
+                        .formatted(heads, headDim, Integer.MAX_VALUE));
+            }
             if (heads % kvHeads != 0) {
                 throw new LoweringException("%d heads are not a multiple of %d KV heads; query head n reads KV head "
                                 .formatted(heads, kvHeads)

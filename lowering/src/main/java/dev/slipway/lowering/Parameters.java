@@ -11,7 +11,8 @@ import java.util.List;
 
 /**
  * The weights that a decoder has: names and logical shapes. Matrices are output-major, {@code [out, in]}, with the heads
- * as axes of their own; that is the row-major order in which both Hugging Face and GGUF files store them.
+ * as axes of their own where they are outputs; that is the row-major order in which both Hugging Face and GGUF files store
+ * them. Where heads are inputs they are one axis with what is within them: as two, libtpu copies the matrix in each run.
  *
  * <table><caption>Names</caption>
  * <tr><th>name</th><th>shape</th></tr>
@@ -20,7 +21,7 @@ import java.util.List;
  * <tr><td>{@code layers/N/q/weight}, {@code bias}</td><td>{@code [heads, head_dim, width]}, {@code [heads, head_dim]}</td></tr>
  * <tr><td>{@code layers/N/k/...}, {@code layers/N/v/...}</td><td>{@code [kv_heads, head_dim, width]}, ...</td></tr>
  * <tr><td>{@code layers/N/q_norm/scale}, {@code k_norm}</td><td>{@code [head_dim]} or {@code [heads, head_dim]}</td></tr>
- * <tr><td>{@code layers/N/o/weight}, {@code bias}</td><td>{@code [width, heads, head_dim]}, {@code [width]}</td></tr>
+ * <tr><td>{@code layers/N/o/weight}, {@code bias}</td><td>{@code [width, heads * head_dim]}, {@code [width]}</td></tr>
  * <tr><td>{@code layers/N/gate/weight}, {@code up}; {@code bias}</td><td>{@code [hidden, width]}; {@code [hidden]}</td></tr>
  * <tr><td>{@code layers/N/down/weight}, {@code bias}</td><td>{@code [width, hidden]}, {@code [width]}</td></tr>
  * <tr><td>{@code layers/N/router/weight}</td><td>{@code [experts, width]}</td></tr>
@@ -84,6 +85,8 @@ public final class Parameters {
         KV_HEADS,
         /** Within a head. */
         HEAD_DIM,
+        /** What attention gives: all query heads, the numbers of each behind those of the one before. */
+        ATTENDED,
         /** Between the feed-forward's projections. */
         HIDDEN,
         /** Experts of a mixture. */
@@ -123,7 +126,7 @@ public final class Parameters {
             to.add("q_norm/scale", Axis.HEADS, Axis.HEAD_DIM);
             to.add("k_norm/scale", Axis.KV_HEADS, Axis.HEAD_DIM);
         }
-        to.projection("o", attention.outputBias(), List.of(Axis.WIDTH), List.of(Axis.HEADS, Axis.HEAD_DIM));
+        to.projection("o", attention.outputBias(), List.of(Axis.WIDTH), List.of(Axis.ATTENDED));
         if (after) {
             to.norm("attention_post_norm");
         }
@@ -203,6 +206,7 @@ public final class Parameters {
                 case HEADS -> config.attention().heads();
                 case KV_HEADS -> config.attention().kvHeads();
                 case HEAD_DIM -> config.attention().headDim();
+                case ATTENDED -> config.attention().heads() * config.attention().headDim();
                 case HIDDEN -> config.feedForward().hidden();
                 case EXPERTS -> config.feedForward() instanceof FeedForward.Experts experts ? experts.experts() : 1;
             };

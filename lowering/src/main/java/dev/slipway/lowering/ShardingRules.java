@@ -25,28 +25,25 @@ public record ShardingRules(ImmutableMap<Axis, ImmutableList<String>> weights, I
     /**
      * Tensor parallelism over {@code model} (heads, feed-forward, vocabulary), experts over {@code expert}, all of these but
      * the experts over {@code fsdp} too, the batch over {@code data} and {@code fsdp}: the axis names of AXLearn's decoders.
-     * Matrices of which nothing else divides are cut over {@code fsdp} along the residual stream; norms' scales are whole. The
-     * cache is cut by its rows as the batch and by its heads as keys and values, and by heads first where these axes cut the
-     * heads of all attention's matrices alike.
+     * Matrices of which nothing else divides are cut over the same axes along the residual stream, e.g. those of 8 KV heads on
+     * 16 devices; norms' scales are whole. The cache is cut by its rows as the batch and by its heads as keys and values, by the
+     * heads first where these axes cut the heads of all attention's matrices alike, and along a part of an axis where that alone
+     * divides them.
      *
      * <p>A {@link Form} may leave small layers whole along the axes of the batch.
      */
     public static ShardingRules standard() {
         ImmutableList<String> outputs = ImmutableList.of("model", "fsdp");
         return new ShardingRules(
-                ImmutableMap.of(
-                        Axis.VOCABULARY,
-                        outputs,
-                        Axis.HEADS,
-                        outputs,
-                        Axis.KV_HEADS,
-                        outputs,
-                        Axis.HIDDEN,
-                        outputs,
-                        Axis.EXPERTS,
-                        ImmutableList.of("expert"),
-                        Axis.WIDTH,
-                        ImmutableList.of("fsdp")),
+                ImmutableMap.<Axis, ImmutableList<String>>builder()
+                        .put(Axis.VOCABULARY, outputs)
+                        .put(Axis.HEADS, outputs)
+                        .put(Axis.KV_HEADS, outputs)
+                        .put(Axis.ATTENDED, outputs)
+                        .put(Axis.HIDDEN, outputs)
+                        .put(Axis.EXPERTS, ImmutableList.of("expert"))
+                        .put(Axis.WIDTH, ImmutableList.of("fsdp", "model"))
+                        .buildOrThrow(),
                 ImmutableList.of("data", "fsdp"));
     }
 

@@ -26,7 +26,9 @@
  *
  * <p>What a program takes and gives is in {@link dev.slipway.lowering.DecodePrograms}; which weights there are, and in which
  * shape, in {@link dev.slipway.lowering.Parameters}; which mesh axes cut them, in {@link
- * dev.slipway.lowering.ShardingRules}. A dimension that does not divide is left whole, and the program's notes say so.
+ * dev.slipway.lowering.ShardingRules}. A dimension that does not divide is left whole, and another one cut instead where there
+ * is one; what stays whole along an axis the program's notes say. The cache of fewer KV heads than devices is cut along the
+ * {@linkplain dev.slipway.mesh.AxisPart part} of the axis that divides them.
  *
  * <table><caption>What is fixed when a program is lowered, and where it is said</caption>
  * <tr><th>what</th><th>where</th></tr>

@@ -348,10 +348,7 @@ final class GgufLoader {
             case "feed_forward_post_norm" -> weights.whole(at + "post_ffw_norm" + kind, shape);
             case "q_norm", "k_norm" -> weights.whole(at + "attn_" + what + kind, flat(shape, shape.length));
             case "q", "k", "v" -> projection(config.attention(), at, what, kind, inputs);
-            case "o" ->
-                weights.whole(
-                        at + "attn_output" + kind,
-                        kind.equals(".bias") ? shape : new long[] {width, shape[1] * shape[2]});
+            case "o" -> weights.whole(at + "attn_output" + kind, shape);
             case "gate", "up" -> {
                 boolean fused =
                         config.feedForward() instanceof FeedForward.Gated && !weights.has(at + "ffn_gate" + kind);

@@ -126,10 +126,7 @@ final class HuggingFaceLoader {
             case "q_norm", "k_norm" ->
                 weights.whole(at + "self_attn." + what + kind, shape.length == 1 ? shape[0] : shape[0] * shape[1]);
             case "q", "k", "v" -> projection(at + "self_attn.", what, kind);
-            case "o" ->
-                kind.equals(".bias")
-                        ? weights.whole(at + "self_attn.o_proj.bias", shape)
-                        : weights.whole(at + "self_attn.o_proj.weight", shape[0], shape[1] * shape[2]);
+            case "o" -> weights.whole(at + "self_attn.o_proj" + kind, shape);
             case "gate", "up", "down" -> feedForward(at + "mlp.", what, kind, shape);
             case "router" -> weights.whole(at + experts(at) + "gate.weight", shape);
             default -> {

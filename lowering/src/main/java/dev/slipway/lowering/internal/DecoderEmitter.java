@@ -2,6 +2,7 @@
 package dev.slipway.lowering.internal;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.primitives.Longs;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.DecoderConfig.Activation;
 import dev.slipway.lowering.DecoderConfig.FeedForward;
@@ -15,6 +16,7 @@ import dev.slipway.stablehlo.ComparisonDirection;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -241,7 +243,8 @@ final class DecoderEmitter {
                         (c, scores, visible) ->
                                 mask(c, scores, c.b().reshape(visible, batch, c.size(visible, 2)), 0, 3));
         };
-        mixed = o.b().reshape(mixed, batch, length, attention.heads(), attention.headDim());
+        mixed = o.b().reshape(mixed, batch, length, (long) attention.heads() * attention.headDim());
+        mixed = exchange.attended(o, weight(layer, "o"), mixed);
         return multiply(o, weights, o.convert(mixed, form.compute()), "o").getFirst();
     }
 
@@ -280,7 +283,7 @@ final class DecoderEmitter {
     }
 
     /**
-     * Multiplies {@code [batch, length, in...]} with matrices of the same inputs, and adds biases: {@code [batch, length,
+     * Multiplies {@code [batch, length, in]} with matrices of the same inputs, and adds biases: {@code [batch, length,
      * out...]} each.
      */
     private List<Value> multiply(Ops o, Weights weights, Value x, String... names) {
@@ -301,7 +304,11 @@ final class DecoderEmitter {
         return biased;
     }
 
-    private Value multiply(Ops o, Value x, Weight weight, Value matrix) {
+    private Value multiply(Ops o, Value activations, Weight weight, Value matrix) {
+        // AXLearn's matrix behind the attention has the heads as a dimension of its own.
+        long[] inputs = Arrays.copyOfRange(o.shape(matrix), weight.outputs(), o.rank(matrix));
+        long[] rows = {o.size(activations, 0), o.size(activations, 1)};
+        Value x = o.b().reshape(activations, Longs.concat(rows, inputs));
         boolean moves = exchange.moves(o, weight, x);
         Value y = o.contract(
                 moves ? exchange.to(o, weight, x) : x,

@@ -39,13 +39,25 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
         return shares(matrix.name()) && tokens * (matrix.in() + matrix.out()) <= matrix.numbers();
     }
 
+    /**
+     * What attention gives, {@code [batch, length, heads * head_dim]}, on the devices that attend to its rows. The parts of the
+     * matrix that it moves to may begin within heads, and XLA would cut heads so before, which costs it another exchange.
+     */
+    Value attended(Ops o, Weight matrix, Value x) {
+        if (byHeads || !shares(matrix.name())) {
+            return x;
+        }
+        List<String> inputs = spec(matrix.name()).axes(matrix.outputs());
+        return Collections.disjoint(inputs, rows) ? x : lay(o, x, rows, List.of(without(inputs, rows)));
+    }
+
     /** Moves activations {@code [batch, ..., inputs...]} to the devices that hold the parts of a matrix. */
     Value to(Ops o, Weight matrix, Value x) {
         return lay(
                 o,
                 x,
                 others(matrix.name()),
-                axes(matrix, matrix.outputs(), matrix.shape().size()));
+                axes(matrix, matrix.outputs(), spec(matrix.name()).rank()));
     }
 
     /** Products {@code [batch, ..., outputs...]} as the parts of a matrix give them. */
@@ -92,17 +104,16 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
 
     /** The batch's mesh axes that do not cut a matrix. */
     private List<String> others(String matrix) {
-        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix), matrix);
-        return without(rows, spec.dimensions().stream().flatMap(List::stream).toList());
+        return without(
+                rows, spec(matrix).dimensions().stream().flatMap(List::stream).toList());
     }
 
     private List<List<String>> axes(Weight matrix, int from, int to) {
-        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix.name()), matrix.name());
-        List<List<String>> axes = new ArrayList<>();
-        for (int i = from; i < to; i++) {
-            axes.add(spec.axes(i));
-        }
-        return axes;
+        return spec(matrix.name()).dimensions().subList(from, to);
+    }
+
+    private PartitionSpec spec(String matrix) {
+        return Objects.requireNonNull(matrices.get(matrix), matrix);
     }
 
     /** Mesh axes that are not among those taken. */

@@ -3,6 +3,7 @@ package dev.slipway.lowering.internal;
 
 import dev.slipway.lowering.ProgramPaths;
 import dev.slipway.lowering.TensorSpec;
+import dev.slipway.mesh.AxisPart;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.PartitionSpec;
 import dev.slipway.stablehlo.Attribute;
@@ -82,7 +83,12 @@ final class Modules {
     private static TensorSharding sharding(PartitionSpec spec, int rank) {
         List<TensorSharding.Dimension> dimensions = new ArrayList<>();
         for (int i = 0; i < rank; i++) {
-            dimensions.add(TensorSharding.axes(spec.axes(i).toArray(new String[0])));
+            List<TensorSharding.Axis> axes = new ArrayList<>();
+            for (String axis : spec.axes(i)) {
+                AxisPart part = AxisPart.parse(axis);
+                axes.add(new TensorSharding.Axis(part.axis(), part.isPart() ? part.before() : 0, part.size()));
+            }
+            dimensions.add(new TensorSharding.Dimension(axes, true, -1));
         }
         return TensorSharding.of(MESH, dimensions);
     }

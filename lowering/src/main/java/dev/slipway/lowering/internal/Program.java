@@ -4,6 +4,7 @@ package dev.slipway.lowering.internal;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
+import com.google.common.math.LongMath;
 import dev.slipway.lowering.Blocks;
 import dev.slipway.lowering.DecoderConfig;
 import dev.slipway.lowering.Form;
@@ -14,6 +15,7 @@ import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.lowering.ShardingRules;
 import dev.slipway.lowering.TensorSpec;
+import dev.slipway.mesh.AxisPart;
 import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.NamedSharding;
 import dev.slipway.mesh.PartitionSpec;
@@ -191,7 +193,7 @@ public final class Program {
         boolean scale = weight.axes().equals(List.of(Parameters.Axis.WIDTH));
         for (int i = 0; i < weight.shape().size(); i++) {
             shape.add((long) weight.shape().get(i));
-            wished.add(scale ? List.of() : worthCutting(rules.of(weight.axes().get(i)), together));
+            wished.add(scale ? List.of() : worthCutting(weight, weight.axes().get(i), together));
         }
         // Outputs before the residual stream: a product's parts are then products, not parts of sums.
         List<Integer> order = new ArrayList<>();
@@ -207,18 +209,42 @@ public final class Program {
         arguments.add(new TensorSpec(PARAMS + name, TensorType.of(form.weights(), longs(shape)), spec, false));
     }
 
-    /** Those of a weight's mesh axes along which cutting it saves more time than the exchanges take. */
-    private List<String> worthCutting(List<String> wished, long together) {
+    /** Those of a dimension's mesh axes along which cutting a weight saves more time than the exchanges take. */
+    private List<String> worthCutting(Weight weight, Parameters.Axis axis, long together) {
+        List<String> wished = rules.of(axis);
+        if (weight.numbers() < form.wholeBelow()) {
+            // What meets it is whole on each of these devices, or what comes of it is to be: cut, it needs an exchange
+            // more.
+            wished = wished.stream()
+                    .filter(name -> rules.batch().contains(name) || cutsWithoutExchange(weight, axis, name))
+                    .toList();
+        }
         if (together >= form.wholeBelow()) {
             return wished;
         }
-        for (String axis : wished) {
-            if (rules.batch().contains(axis) && axes.getOrDefault(axis, 1) > 1) {
-                notes.add("weights of " + together + " numbers are whole along " + axis
+        for (String name : wished) {
+            if (rules.batch().contains(name) && axes.getOrDefault(name, 1) > 1) {
+                notes.add("weights of " + together + " numbers are whole along " + name
                         + ": reading them takes less time than exchanging rows");
             }
         }
         return Exchange.without(wished, rules.batch());
+    }
+
+    private boolean cutsWithoutExchange(Weight weight, Parameters.Axis axis, String name) {
+        int heads = config.attention().heads();
+        int size = axes.getOrDefault(name, 1);
+        return switch (axis) {
+            case WIDTH -> false;
+            case ATTENDED -> {
+                if (heads % size != 0) {
+                    notes.add(weight.name() + ": " + heads + " heads do not divide by " + name + "=" + size
+                            + ", left whole");
+                }
+                yield heads % size == 0;
+            }
+            default -> true;
+        };
     }
 
     /** The first spelling of a sharding that divides; what does not is noted. */
@@ -247,16 +273,15 @@ public final class Program {
             return false;
         }
         Map<String, PartitionSpec> matrices = matrices();
-        List<String> heads = axes(matrices, "k").getFirst();
+        List<String> heads = cut(matrices, "k").getFirst();
         return !heads.isEmpty()
                 && Stream.of("q", "k", "v")
-                        .allMatch(name -> axes(matrices, name).equals(List.of(heads, List.of(), List.of())))
-                && axes(matrices, "o").equals(List.of(List.of(), heads, List.of()));
+                        .allMatch(name -> cut(matrices, name).equals(List.of(heads, List.of(), List.of())))
+                && cut(matrices, "o").equals(List.of(List.of(), heads));
     }
 
-    private static List<List<String>> axes(Map<String, PartitionSpec> matrices, String matrix) {
-        PartitionSpec spec = Objects.requireNonNull(matrices.get(matrix + "/weight"), matrix);
-        return IntStream.range(0, 3).mapToObj(spec::axes).toList();
+    private static List<List<String>> cut(Map<String, PartitionSpec> matrices, String matrix) {
+        return Objects.requireNonNull(matrices.get(matrix + "/weight"), matrix).dimensions();
     }
 
     private boolean sharesAxes(PartitionSpec cut) {
@@ -298,21 +323,32 @@ public final class Program {
         return assign(what, list(shape), wished);
     }
 
-    /** Sharding of a cache tensor: its rows as the batch, its heads as the KV heads, which come first where attention is by heads. */
+    /**
+     * Sharding of a cache tensor: its rows as the batch, its heads as the KV heads, which come first where attention is by heads.
+     * Fewer KV heads than devices are cut along the part of a mesh axis that divides them, as the query heads that read them.
+     */
     PartitionSpec cacheSpec(int rowDimension, long... shape) {
-        List<List<String>> wished = new ArrayList<>();
-        for (int i = 0; i < shape.length; i++) {
-            wished.add(
-                    i == rowDimension
-                            ? rules.batch()
-                            : i == rowDimension + 1 ? rules.of(Parameters.Axis.KV_HEADS) : List.of());
+        Map<String, Integer> sizes = new LinkedHashMap<>(axes);
+        List<String> heads = new ArrayList<>();
+        long left = shape[rowDimension + 1];
+        for (String axis : rules.of(Parameters.Axis.KV_HEADS)) {
+            int size = axes.getOrDefault(axis, 1);
+            int common = (int) LongMath.gcd(left, size);
+            boolean inPart = common > 1 && common < size && !rules.batch().contains(axis);
+            String taken = inPart ? AxisPart.first(axis, common).toString() : axis;
+            sizes.putIfAbsent(taken, common);
+            heads.add(taken);
+            left = inPart || common == size ? left / common : left;
         }
+        List<List<String>> wished = new ArrayList<>(Collections.nCopies(shape.length, List.of()));
+        wished.set(rowDimension, rules.batch());
+        wished.set(rowDimension + 1, heads);
         List<Integer> order =
                 new ArrayList<>(IntStream.range(0, shape.length).boxed().toList());
         if (byHeads) {
             Collections.swap(order, rowDimension, rowDimension + 1);
         }
-        return new PartitionSpec(ShardingRules.assign("cache", list(shape), wished, order, axes, notes));
+        return new PartitionSpec(ShardingRules.assign("cache", list(shape), wished, order, sizes, notes));
     }
 
     /** Adds an argument after the parameters. */
