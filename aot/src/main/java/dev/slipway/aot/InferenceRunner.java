@@ -148,7 +148,7 @@ public record InferenceRunner(
                         .withCacheWrites(Form.CacheWrites.BEHIND_LAYERS)
                         .withTokensPerPass(tokensOfReading(chip))
                         .withWholeBelow(numbersOfAHop(chip));
-            case GPU -> Form.scanned(ElementType.BF16);
+            case GPU -> Form.scanned(ElementType.BF16).withWholeBelow(numbersOfAHop(chip));
             case CPU -> Form.scanned(ElementType.F32).withCacheOrder(Form.CacheOrder.KEYS_TIME_LAST);
         };
     }

