@@ -12,9 +12,8 @@ import dev.slipway.runtime.ShardedArrays;
 import dev.slipway.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** Host arrays to the devices of a mesh and back, cut as their specs say. */
 final class DeviceArrays {
@@ -59,8 +58,8 @@ final class DeviceArrays {
 
     private ShardedArrays.Sharding sharding(TensorSpec spec) {
         NamedSharding.Split split = NamedSharding.of(mesh, spec.partition()).split();
-        List<List<Integer>> dimensions = new ArrayList<>(split.dimensions());
-        dimensions.addAll(Collections.nCopies(spec.type().rank() - dimensions.size(), List.of()));
+        List<List<Integer>> dimensions =
+                IntStream.range(0, spec.type().rank()).mapToObj(split::axes).toList();
         return new ShardedArrays.Sharding(split.sizes(), dimensions);
     }
 }

@@ -60,14 +60,7 @@ class TpuFormTest {
     @ParameterizedTest
     @CsvSource({"6, 2, 1, 2, 4", "6, 3, 1, 1, 8", "3, 1, 1, 1, 8"})
     void soItDoesWhereQueryHeadsDoNotDivide(int heads, int kvHeads, int data, int fsdp, int model) {
-        DecoderConfig config = DecoderConfig.llama(llama -> llama.vocabulary(256)
-                .width(64)
-                .depth(2)
-                .heads(heads, kvHeads, 16)
-                .feedForward(128)
-                .maxPositions(512)
-                .tiedHead());
-        assertLikeOneDevice(config, CUT, data, fsdp, model);
+        assertLikeOneDevice(TinyLlama.withHeads(heads, kvHeads), CUT, data, fsdp, model);
     }
 
     /** With the batch cut along {@code fsdp}, and heads and feed-forward along {@code model} nonetheless. */

@@ -7,7 +7,7 @@ package dev.slipway.mesh;
  * axes only.
  *
  * @param axis its name
- * @param before product of the sizes of the parts before this one
+ * @param before product of the sizes of the parts before this one; 0 for the whole axis
  * @param size of this part, in devices; 0 for the whole axis
  */
 public record AxisPart(String axis, int before, int size) {
@@ -32,7 +32,7 @@ public record AxisPart(String axis, int before, int size) {
     public static AxisPart parse(String entry) {
         int colon = entry.indexOf(":(");
         if (colon < 0) {
-            return new AxisPart(entry, 1, 0);
+            return new AxisPart(entry, 0, 0);
         }
         int close = entry.indexOf(')', colon);
         try {

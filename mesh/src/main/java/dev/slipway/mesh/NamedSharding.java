@@ -55,13 +55,14 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
         }
 
         private static Split of(Mesh mesh, PartitionSpec spec) {
+            List<AxisPart> parts = spec.parts();
             List<Integer> sizes = new ArrayList<>();
             // Of each axis its splits: the product of the sizes of those before each, and its place.
             Map<String, NavigableMap<Integer, Integer>> splits = new HashMap<>();
             for (String axis : mesh.axes()) {
                 int size = mesh.axisSize(axis);
                 NavigableSet<Integer> ends = new TreeSet<>(List.of(size));
-                for (AxisPart part : spec.parts()) {
+                for (AxisPart part : parts) {
                     if (part.axis().equals(axis) && part.isPart()) {
                         ends.add(part.before());
                         ends.add(part.end());
@@ -95,9 +96,14 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
             return part.isPart() ? places.subMap(part.before(), part.end()).values() : places.values();
         }
 
+        /** The axes that divide a dimension; none past the end. */
+        public List<Integer> axes(int dimension) {
+            return dimension < dimensions.size() ? dimensions.get(dimension) : List.of();
+        }
+
         private int parts(int dimension) {
             int parts = 1;
-            for (int axis : dimension < dimensions.size() ? dimensions.get(dimension) : List.<Integer>of()) {
+            for (int axis : axes(dimension)) {
                 parts *= sizes.get(axis);
             }
             return parts;
@@ -166,7 +172,7 @@ public record NamedSharding(Mesh mesh, PartitionSpec spec) {
             List<Long> starts = new ArrayList<>(sizes.size());
             for (int d = 0; d < sizes.size(); d++) {
                 long part = 0;
-                for (int axis : d < spec.rank() ? split.dimensions().get(d) : List.<Integer>of()) {
+                for (int axis : split.axes(d)) {
                     int size = split.sizes().get(axis);
                     part = part * size + i / strides[axis] % size;
                 }

@@ -55,6 +55,11 @@ public record TensorSharding(Attribute mesh, List<Dimension> dimensions, List<Ax
         for (String name : names) {
             axes.add(new Axis(name, 0, 0));
         }
+        return axes(axes);
+    }
+
+    /** A dimension that is sharded over axes or parts of them, major to minor, and not further; without any not at all. */
+    public static Dimension axes(List<Axis> axes) {
         return new Dimension(axes, true, -1);
     }
 

@@ -86,9 +86,9 @@ final class Modules {
             List<TensorSharding.Axis> axes = new ArrayList<>();
             for (String axis : spec.axes(i)) {
                 AxisPart part = AxisPart.parse(axis);
-                axes.add(new TensorSharding.Axis(part.axis(), part.isPart() ? part.before() : 0, part.size()));
+                axes.add(new TensorSharding.Axis(part.axis(), part.before(), part.size()));
             }
-            dimensions.add(new TensorSharding.Dimension(axes, true, -1));
+            dimensions.add(TensorSharding.axes(axes));
         }
         return TensorSharding.of(MESH, dimensions);
     }

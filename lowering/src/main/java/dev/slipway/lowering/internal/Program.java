@@ -213,8 +213,8 @@ public final class Program {
     private List<String> worthCutting(Weight weight, Parameters.Axis axis, long together) {
         List<String> wished = rules.of(axis);
         if (weight.numbers() < form.wholeBelow()) {
-            // What meets it is whole on each of these devices, or what comes of it is to be: cut, it needs an exchange
-            // more.
+            // Cut, it would need one exchange more: what meets it is whole on these devices, or what comes of it is to
+            // be.
             wished = wished.stream()
                     .filter(name -> rules.batch().contains(name) || cutsWithoutExchange(weight, axis, name))
                     .toList();
