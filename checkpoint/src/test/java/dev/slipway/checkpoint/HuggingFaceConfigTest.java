@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -134,6 +135,27 @@ class HuggingFaceConfigTest {
         assertThat(config(model("gemma")).logitCap()).isZero();
     }
 
+    /** What Transformers 5.24 leaves alone: Gemma has no caps, and Gemma 3 caps its logits alone. */
+    @Test
+    void capsAreOnlyThoseThatTheModelHas() {
+        ObjectNode gemma = model("gemma").put("attn_logit_softcapping", 2.0).put("final_logit_softcapping", 3.0);
+        ObjectNode gemma3 =
+                model("gemma3_text").put("attn_logit_softcapping", 2.0).put("final_logit_softcapping", 3.0);
+
+        assertThat(config(gemma)).isEqualTo(config(model("gemma")));
+        assertThat(config(gemma3).attention().scoreCap()).isZero();
+        assertThat(config(gemma3).logitCap()).isEqualTo(3);
+    }
+
+    /** As in Transformers 5.24. */
+    @ParameterizedTest
+    @CsvSource({"gelu, GELU_TANH", "gelu_pytorch_tanh, GELU_TANH", "silu, SILU", "gelu_python, GELU"})
+    void gemmasActivationIsTheOneOfTheOldField(String name, Activation activation) {
+        ObjectNode json = model("gemma").put("hidden_act", name).put("hidden_activation", "relu");
+
+        assertThat(config(json).feedForward().activation()).isEqualTo(activation);
+    }
+
     @Test
     void starcoder2sActivationIsItsDefaultIfAbsent() {
         ObjectNode json = model("starcoder2");
@@ -148,6 +170,42 @@ class HuggingFaceConfigTest {
         json.put("use_sliding_window", true).put("sliding_window", 8).put("max_window_layers", 28);
 
         assertThat(config(json).layers()).extracting(Layer::window).containsOnly(8);
+    }
+
+    @Test
+    void aWindowThatIsNullIsNoneThoughItIsToBeUsed() {
+        ObjectNode json = model("qwen2").put("use_sliding_window", true).put("max_window_layers", 0);
+        json.remove("layer_types");
+
+        assertThat(config(json.putNull("sliding_window")).layers())
+                .extracting(Layer::window)
+                .containsOnly(0);
+        json.remove("sliding_window");
+        assertThat(config(json).layers()).extracting(Layer::window).containsOnly(4096);
+    }
+
+    /** As in Transformers 5.24, where these models have one mask for all layers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"starcoder2", "phi3", "mixtral"})
+    void aListOfLayersIsOnlyHeededByModelsThatHaveOne(String type) {
+        ObjectNode json = model("starcoder2").put("model_type", type).put("sliding_window", 8);
+        json.set("layer_types", JsonMapper.shared().valueToTree(Collections.nCopies(3, "full_attention")));
+
+        assertThat(config(json).layers()).extracting(Layer::window).containsOnly(8);
+        assertThat(config(json.put("model_type", "mistral")).layers())
+                .extracting(Layer::window)
+                .containsOnly(0);
+    }
+
+    @Test
+    void aQwen3MixtureMayBeDenseThroughout() {
+        ObjectNode json = model("qwen3_moe").put("decoder_sparse_step", 5);
+
+        assertThat(config(json).feedForward()).isEqualTo(new FeedForward.Gated(128, Activation.SILU, false));
+        json.put("decoder_sparse_step", 2);
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("a mix of sparse and dense layers");
     }
 
     @Test
@@ -254,6 +312,62 @@ class HuggingFaceConfigTest {
         json.put("sliding_window_pattern", 2);
 
         assertThat(config(json).layers()).extracting(Layer::window).containsExactly(8, 0, 8, 0);
+        // Transformers 5.24 writes this one and does not read it
+        json.remove("sliding_window_pattern");
+        json.put("_sliding_window_pattern", 2);
+        assertThat(config(json).layers()).extracting(Layer::window).containsOnly(8);
+    }
+
+    @Test
+    void aRotationThatGemma3sFileLeavesOutIsItsDefault() {
+        ObjectNode json = model("gemma3_text");
+        ((ObjectNode) json.get("rope_parameters")).remove("sliding_attention");
+
+        assertThat(config(json)).isEqualTo(config(model("gemma3_text")));
+    }
+
+    /** As in Transformers 5.24. */
+    @Test
+    void theOldSpellingOfRotaryPositionsGoesFirstIfItSaysAnything() {
+        ObjectNode json = model("llama").put("rope_theta", 10_000.0);
+        json.putObject("rope_parameters").put("rope_type", "default").put("rope_theta", 500.0);
+        json.putObject("rope_scaling");
+
+        assertThat(config(json).layers().getFirst().rotary()).isEqualTo(Rotary.of(500, 16));
+        json.putObject("rope_scaling").put("type", "linear").put("factor", 2);
+        assertThat(config(json).layers().getFirst().rotary()).isEqualTo(new Rotary(10_000, 16, new Scaling.Linear(2)));
+    }
+
+    /** As in Transformers 5.24. */
+    @Test
+    void theOriginalContextBesideTheRotaryParametersGoesFirst() {
+        ObjectNode json = model("llama").put("original_max_position_embeddings", 64);
+
+        assertThat(config(json).layers().getFirst().rotary().scaling()).isEqualTo(new Scaling.Llama3(8, 1, 4, 64));
+        json.remove("original_max_position_embeddings");
+        ((ObjectNode) json.get("rope_parameters")).remove("original_max_position_embeddings");
+        assertThat(config(json).layers().getFirst().rotary().scaling()).isEqualTo(new Scaling.Llama3(8, 1, 4, 256));
+    }
+
+    /** As in Transformers 5.24. */
+    @Test
+    void phi3sLongRopeHasThreeNames() {
+        ObjectNode json = model("phi3");
+        json.remove("rope_parameters");
+        ObjectNode scaling = json.putObject("rope_scaling");
+        scaling.set("short_factor", JsonMapper.shared().valueToTree(Collections.nCopies(8, 1.5)));
+        Rotary longRope = config(withType(json, "longrope")).layers().getFirst().rotary();
+
+        assertThat(((Scaling.PerPair) longRope.scaling()).divisors()).containsOnly(1.5);
+        for (String name : List.of("su", "yarn")) {
+            assertThat(config(withType(json, name)).layers().getFirst().rotary())
+                    .isEqualTo(longRope);
+        }
+    }
+
+    private static ObjectNode withType(ObjectNode json, String type) {
+        ((ObjectNode) json.get("rope_scaling")).put("type", type);
+        return json;
     }
 
     @Test
@@ -302,6 +416,19 @@ class HuggingFaceConfigTest {
         ((ObjectNode) json.get("rope_parameters")).put("partial_rotary_factor", 0.5);
 
         assertThat(config(json).layers().getFirst().rotary().dims()).isEqualTo(8);
+    }
+
+    /** As in Transformers 5.24: a Llama's default rotation does not look at the share, and its others fail on it. */
+    @Test
+    void otherModelsTurnWholeHeads() {
+        ObjectNode json = model("llama").put("partial_rotary_factor", 0.5);
+        json.putObject("rope_parameters").put("rope_type", "default");
+
+        assertThat(config(json).layers().getFirst().rotary().dims()).isEqualTo(16);
+        json.putObject("rope_parameters").put("rope_type", "linear").put("factor", 2);
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("partial_rotary_factor is 0.5 with rotary positions of type linear");
     }
 
     @Test

@@ -17,6 +17,7 @@ import dev.slipway.lowering.DecoderConfig.Rotary;
 import dev.slipway.lowering.DecoderConfig.Scaling;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 
@@ -122,7 +123,7 @@ final class HuggingFaceConfig {
                 false,
                 gemma ? Math.sqrt(width) : 1,
                 tied(),
-                cap("final_logit_softcapping", 30));
+                finalCap());
     }
 
     /** LongRoPE's short factors hold up to the original context; what they are exact for is what is offered. */
@@ -156,12 +157,23 @@ final class HuggingFaceConfig {
                 outputBias || type.equals("qwen2"),
                 outputBias,
                 norm,
-                cap("attn_logit_softcapping", 50));
+                // Gemma 3's class has the field, too, and its attention leaves it alone
+                type.equals("gemma2")
+                        ? orIfAbsent(json.number("attn_logit_softcapping"), "attn_logit_softcapping", 50.0, 0.0)
+                        : 0);
     }
 
-    /** A cap: none where the file says null, Gemma 2's default where it says nothing. */
-    private double cap(String key, double ofGemma2) {
-        return json.number(key).orElse(type.equals("gemma2") && !json.node().has(key) ? ofGemma2 : 0);
+    private double finalCap() {
+        return switch (type) {
+            case "gemma2" -> orIfAbsent(json.number("final_logit_softcapping"), "final_logit_softcapping", 30.0, 0.0);
+            case "gemma3_text" -> json.number("final_logit_softcapping").orElse(0.0);
+            default -> 0;
+        };
+    }
+
+    /** A field's value, one where the file does not have it, and another where it is null. */
+    private <T> T orIfAbsent(Optional<T> value, String key, T absent, T none) {
+        return value.orElse(json.node().has(key) ? none : absent);
     }
 
     /** As many as query heads where the file says null, the type's default where it says nothing. */
@@ -174,21 +186,24 @@ final class HuggingFaceConfig {
             case "starcoder2" -> 2;
             default -> heads;
         };
-        return json.size("num_key_value_heads").orElse(json.node().has("num_key_value_heads") ? heads : otherwise);
+        return orIfAbsent(json.size("num_key_value_heads"), "num_key_value_heads", otherwise, heads);
     }
 
     private FeedForward feedForward() {
         Activation activation = switch (type) {
-            // the models' "gelu" was always meant to be the tanh form
-            case "gemma", "gemma2", "gemma3_text" ->
+            case "gemma" -> activation(activationOfGemma());
+            case "gemma2", "gemma3_text" ->
                 activation(json.string("hidden_activation").orElse("gelu_pytorch_tanh"));
             case "starcoder2" -> activation(json.string("hidden_act").orElse("gelu_pytorch_tanh"));
             default -> activation(json.string("hidden_act").orElse("silu"));
         };
         return switch (type) {
             case "qwen3_moe" -> {
-                if (json.integer("decoder_sparse_step").orElse(1) != 1
-                        || !json.list("mlp_only_layers").isEmpty()) {
+                long sparse = IntStream.range(0, depth).filter(this::sparse).count();
+                if (sparse == 0) {
+                    yield new FeedForward.Gated(json.requiredSize("intermediate_size"), activation, false);
+                }
+                if (sparse < depth) {
                     throw unsupported("decoder_sparse_step or mlp_only_layers", "a mix of sparse and dense layers");
                 }
                 yield new FeedForward.Experts(
@@ -220,6 +235,17 @@ final class HuggingFaceConfig {
         };
     }
 
+    private boolean sparse(int layer) {
+        int step = json.size("decoder_sparse_step").orElse(1);
+        return (layer + 1) % step == 0 && !json.integers("mlp_only_layers").contains(layer);
+    }
+
+    /** The first files say "gelu" and were always meant to say the tanh form. */
+    private String activationOfGemma() {
+        String name = json.string("hidden_act").orElse("gelu");
+        return name.equals("gelu") ? "gelu_pytorch_tanh" : name;
+    }
+
     private Norm norm() {
         if (type.equals("starcoder2")) {
             return new Norm(Norm.Kind.LAYER, json.number("norm_epsilon").orElse(1e-5), false);
@@ -235,8 +261,9 @@ final class HuggingFaceConfig {
     private static Activation known(String name) {
         return switch (name) {
             case "silu", "swish" -> Activation.SILU;
-            case "gelu" -> Activation.GELU;
-            case "gelu_new", "gelu_pytorch_tanh", "gelu_fast" -> Activation.GELU_TANH;
+            case "gelu", "gelu_python" -> Activation.GELU;
+            case "gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate" ->
+                Activation.GELU_TANH;
             default -> Activation.RELU;
         };
     }
@@ -262,9 +289,18 @@ final class HuggingFaceConfig {
         }
         ImmutableList.Builder<Layer> layers = ImmutableList.builder();
         for (int i = 0; i < depth; i++) {
-            layers.add((types.isEmpty() ? slides(i) : slides(types.get(i))) ? sliding : full);
+            boolean listed = types.isEmpty() ? slides(i) : slides(types.get(i));
+            layers.add((heedsTheList() ? listed : slides(i)) ? sliding : full);
         }
         return layers.build();
+    }
+
+    /** Models of the other types have one mask for all layers, whatever their file lists. */
+    private boolean heedsTheList() {
+        return switch (type) {
+            case "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text" -> true;
+            default -> false;
+        };
     }
 
     private boolean slides(JsonNode layerType) {
@@ -281,9 +317,7 @@ final class HuggingFaceConfig {
             case "qwen2", "qwen3" -> layer >= json.integer("max_window_layers").orElse(28);
             case "gemma2" -> layer % 2 == 0;
             case "gemma3_text" -> {
-                int pattern = json.size("sliding_window_pattern")
-                        .or(() -> json.size("_sliding_window_pattern"))
-                        .orElse(6);
+                int pattern = json.size("sliding_window_pattern").orElse(6);
                 yield (layer + 1) % pattern != 0;
             }
             default -> true;
@@ -291,38 +325,34 @@ final class HuggingFaceConfig {
     }
 
     private int window() {
-        // a null means none, a field that is not there means the default
-        int otherwise = switch (type) {
-            case "mistral", "gemma2", "gemma3_text" -> json.node().has("sliding_window") ? 0 : 4096;
-            default -> 0;
-        };
+        int given = orIfAbsent(json.integer("sliding_window"), "sliding_window", 4096, 0);
         return switch (type) {
             case "llama", "gemma", "olmo2" -> 0;
             case "qwen2", "qwen3", "qwen3_moe" ->
-                json.flag("use_sliding_window").orElse(false)
-                        ? json.integer("sliding_window").orElse(4096)
-                        : 0;
-            default -> json.integer("sliding_window").orElse(otherwise);
+                json.flag("use_sliding_window").orElse(false) ? given : 0;
+            case "mistral", "gemma2", "gemma3_text" -> given;
+            default -> json.integer("sliding_window").orElse(0);
         };
     }
 
     // Rotary positions
 
     /**
-     * The parameters of one kind of layer: {@code rope_parameters}, which may be split by kind, or {@code rope_scaling} as
-     * it was called before.
+     * The parameters of one kind of layer: {@code rope_scaling} as it was called before, which goes first if it says
+     * anything, or {@code rope_parameters}, which may be split by kind.
      */
     private Json ropeParameters(String layerType) {
-        Optional<Json> parameters = json.child("rope_parameters");
-        if (parameters.isPresent()) {
-            Json all = parameters.get();
-            return all.has("full_attention") || all.has("sliding_attention")
-                    ? all.child(layerType).orElseThrow(() -> all.missing(layerType))
-                    : all;
-        }
         Json none = new Json(json.file(), "", JsonNodeFactory.instance.objectNode());
         boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
-        return local ? none : json.child("rope_scaling").orElse(none);
+        Optional<Json> old =
+                json.child("rope_scaling").filter(scaling -> !scaling.node().isEmpty());
+        if (old.isPresent()) {
+            return local ? none : old.get();
+        }
+        Json all = json.child("rope_parameters").orElse(none);
+        return all.has("full_attention") || all.has("sliding_attention")
+                ? all.child(layerType).orElse(none)
+                : all;
     }
 
     private Rotary rotary(String layerType) {
@@ -335,20 +365,34 @@ final class HuggingFaceConfig {
             default -> 10_000;
         };
         double theta = rope.positive("rope_theta").or(() -> outside).orElse(otherwise);
-        double share = rope.positive("partial_rotary_factor")
-                .or(() -> json.positive("partial_rotary_factor"))
-                .orElse(1.0);
-        int dims = (int) (headDim * share);
+        int dims = turningDims(rope);
         return new Rotary(theta, dims, scaling(rope, theta, dims));
     }
 
-    private static String ropeType(Json rope) {
-        return rope.string("rope_type").or(() -> rope.string("type")).orElse("default");
+    /** Only Phi-3 turns a part of each head: the other models' default rotary positions do not look at the share. */
+    private int turningDims(Json rope) {
+        double share = rope.positive("partial_rotary_factor")
+                .or(() -> json.positive("partial_rotary_factor"))
+                .orElse(1.0);
+        if (type.equals("phi3")) {
+            return (int) (headDim * share);
+        }
+        if ((int) (headDim * share) != headDim && !ropeType(rope).equals("default")) {
+            throw unsupported(
+                    "partial_rotary_factor",
+                    "%s with rotary positions of type %s in a model of type %s".formatted(share, ropeType(rope), type));
+        }
+        return headDim;
+    }
+
+    /** The kind of scaling; Phi-3's own has been called by three names. */
+    private String ropeType(Json rope) {
+        String name = rope.string("rope_type").or(() -> rope.string("type")).orElse("default");
+        return name.equals("su") || (name.equals("yarn") && type.equals("phi3")) ? "longrope" : name;
     }
 
     private boolean isLongRope() {
-        String name = ropeType(ropeParameters("full_attention"));
-        return name.equals("longrope") || name.equals("su");
+        return ropeType(ropeParameters("full_attention")).equals("longrope");
     }
 
     private Scaling scaling(Json rope, double theta, int dims) {
@@ -362,7 +406,7 @@ final class HuggingFaceConfig {
             }
             case "linear" -> new Scaling.Linear(rope.requiredStretch("factor"));
             case "llama3" -> llama3(rope);
-            case "longrope", "su" -> longRope(rope, dims);
+            case "longrope" -> longRope(rope, dims);
             case "yarn" -> yarn(rope, theta, dims);
             default ->
                 throw unsupported(
@@ -371,14 +415,14 @@ final class HuggingFaceConfig {
     }
 
     /** A context that the file has made shorter, down to the original one and below, leaves the frequencies as they are. */
-    private static Scaling llama3(Json rope) {
+    private Scaling llama3(Json rope) {
         double factor = rope.requiredStretch("factor");
         double low = rope.requiredPositive("low_freq_factor");
         double high = rope.requiredPositive("high_freq_factor");
         if (low >= high) {
             throw rope.wrong("low_freq_factor", low, "less than high_freq_factor, which is %s,".formatted(high));
         }
-        return new Scaling.Llama3(factor, low, high, rope.requiredSize("original_max_position_embeddings"));
+        return new Scaling.Llama3(factor, low, high, originalPositions(rope));
     }
 
     private Scaling yarn(Json rope, double theta, int dims) {
@@ -420,10 +464,11 @@ final class HuggingFaceConfig {
                 divisors.build(), rope.positive("attention_factor").orElse(magnitude));
     }
 
+    /** The context before it was stretched; what stands beside the rotary parameters goes before what they say. */
     private int originalPositions(Json rope) {
-        return rope.size("original_max_position_embeddings")
-                .or(() -> json.size("original_max_position_embeddings"))
-                .orElseGet(() -> json.requiredSize("max_position_embeddings"));
+        String key = "original_max_position_embeddings";
+        Optional<Integer> beside = json.size(key).or(() -> type.equals("phi3") ? Optional.of(4096) : Optional.empty());
+        return beside.or(() -> rope.size(key)).orElseGet(() -> json.requiredSize("max_position_embeddings"));
     }
 
     private UnsupportedModelException unsupported(String field, String value) {
