@@ -4,6 +4,7 @@ package dev.slipway.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import com.google.common.base.Splitter;
 import com.google.common.primitives.ImmutableIntArray;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -129,6 +130,90 @@ class TokenizerTest {
         assertThat(tokenizer(json).encode("abc").asList())
                 .containsExactlyElementsOf(
                         Stream.of(ids.split(", ")).map(Integer::valueOf).toList());
+    }
+
+    /** A tokenizer of the characters {@code a, b, c, space, line feed, full stop} and an unknown token, ids 0 to 6. */
+    private static ObjectNode characters() {
+        return new JsonMapper().readTree("""
+                {"model": {"vocab": {"a": 0, "b": 1, "c": 2, " ": 3, "\\n": 4, ".": 5, "<unk>": 6},
+                           "merges": [], "unk_token": "<unk>"}, "decoder": {"type": "Fuse"}}""").asObject();
+    }
+
+    /** Ids by tokenizers 0.23.3; {@code w}, {@code l} and {@code r}: of a single word, and swallowing to either side. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "w<ab>, ab  | c<ab>c        | 2, 6, 0, 1, 6, 2",
+                "w<ab>, ab  | c <ab>ab      | 2, 3, 6, 0, 1, 6, 8",
+                "r.., __    | a..__b        | 0, 7, 8, 1",
+                "r.., __    | a..____\\nb  | 0, 7, 8, 8, 4, 1",
+                "r.., l__   | a..__b        | 0, 7, 1",
+                "r.., l__   | a.___b        | 0, 5, 8, 3, 1",
+                "w__        | a____b        | 0, 3, 3, 3, 3, 1",
+                "w__        | .____b        | 5, 7, 3, 3, 1",
+                "wé         | éa_é_a        | 6, 0, 3, 7, 3, 0"
+            })
+    void addedTokensAreFoundAsInTheReference(String added, String text, String ids) {
+        ObjectNode json = characters();
+        int id = 7;
+        for (String token : Splitter.on(", ").split(added.replace('_', ' '))) {
+            String content = token.replaceAll("^[wlr]", "");
+            json.withArray("added_tokens")
+                    .addObject()
+                    .put("id", id++)
+                    .put("content", content)
+                    .put("single_word", token.startsWith("w"))
+                    .put("lstrip", token.startsWith("l"))
+                    .put("rstrip", token.startsWith("r"));
+        }
+
+        assertThat(tokenizer(json)
+                        .encode(text.replace('_', ' ').replace("\\n", "\n"))
+                        .asList())
+                .containsExactlyElementsOf(
+                        Stream.of(ids.split(", ")).map(Integer::valueOf).toList());
+    }
+
+    /** Ids by tokenizers 0.23.3, merges being {@code ab}, {@code b.}, {@code ". "} and {@code " a"}. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{'type': 'Punctuation', 'behavior': 'Isolated'}           | 7, 5, 5, 10, 6, 7 | 1, 5, 10",
+                "{'type': 'Punctuation', 'behavior': 'MergedWithPrevious'} | 7, 5, 5, 10, 6, 7 | 8, 10",
+                "{'type': 'Whitespace'}                                    | 7, 5, 5, 0, 6, 7  | 1, 5, 0",
+                "{'type': 'WhitespaceSplit'}                               | 7, 5, 5, 0, 6, 7  | 8, 0"
+            })
+    void textIsSplitAsInTheReference(String splitter, String first, String second) {
+        ObjectNode json = characters();
+        ObjectNode model = json.withObject("model");
+        List<String> merges = List.of("a b", "b .", ".  ", "  a");
+        for (int i = 0; i < merges.size(); i++) {
+            String merge = merges.get(i);
+            model.withObject("vocab").put(merge.charAt(0) + merge.substring(2), 7 + i);
+            model.withArray("merges").addArray().add(merge.substring(0, 1)).add(merge.substring(2));
+        }
+        json.set("pre_tokenizer", new JsonMapper().readTree(splitter.replace('\'', '"')));
+        Tokenizer tokenizer = tokenizer(json);
+
+        assertThat(tokenizer.encode("ab.. a+ab").asList().toString()).isEqualTo("[" + first + "]");
+        assertThat(tokenizer.encode("b. a").asList().toString()).isEqualTo("[" + second + "]");
+    }
+
+    /** Ids by tokenizers 0.23.3. */
+    @ParameterizedTest
+    @CsvSource({"true, false, '[0, 3, 1, 3]'", "false, true, '[3, 4, 0, 3, 1]'", "true, true, '[0, 3, 1]'"})
+    void whiteSpaceAtTheEndsMayBeStripped(boolean left, boolean right, String ids) {
+        ObjectNode json = characters();
+        json.putObject("normalizer")
+                .put("type", "Strip")
+                .put("strip_left", left)
+                .put("strip_right", right);
+
+        assertThat(tokenizer(json).encode(" \na b ").asList().toString()).isEqualTo(ids);
     }
 
     @Test

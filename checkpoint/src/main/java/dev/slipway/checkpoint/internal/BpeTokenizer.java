@@ -83,9 +83,9 @@ public final class BpeTokenizer implements Tokenizer {
         ImmutableIntArray.Builder ids = ImmutableIntArray.builder();
         String valid = withoutLoneSurrogates(text);
         Predicate<AddedToken> wanted = token -> withSpecials || !token.special();
-        eachStretch(valid, wanted.and(token -> !token.normalized()), ids, (raw, rawFirst) -> {
+        eachStretch(valid, token -> !token.normalized(), wanted, ids, (raw, rawFirst) -> {
             String normal = pipeline.normalize(raw);
-            eachStretch(normal, wanted.and(AddedToken::normalized), ids, (stretch, first) -> {
+            eachStretch(normal, AddedToken::normalized, wanted, ids, (stretch, first) -> {
                 for (String piece : pipeline.split(stretch, rawFirst && first)) {
                     bpe.encode(piece, ids);
                 }
@@ -100,38 +100,49 @@ public final class BpeTokenizer implements Tokenizer {
         void accept(String text, boolean first);
     }
 
-    /** Adds the ids of added tokens, leftmost and longest first, and hands on what lies between them. */
+    /**
+     * Adds the ids of added tokens, leftmost and longest first, and hands on what lies between them. As in Hugging Face's
+     * library, one that is found and not wanted hides those that it overlaps; one that swallows white space does not hide
+     * those within it, but for such as swallow what is before them.
+     */
     private void eachStretch(
-            String text, Predicate<AddedToken> wanted, ImmutableIntArray.Builder ids, Stretch stretch) {
+            String text,
+            Predicate<AddedToken> sought,
+            Predicate<AddedToken> wanted,
+            ImmutableIntArray.Builder ids,
+            Stretch stretch) {
         int from = 0;
         for (int i = 0; i < text.length(); ) {
-            AddedToken token = addedAt(text, i, wanted);
+            AddedToken token = addedAt(text, i, sought);
             if (token == null) {
                 i++;
                 continue;
             }
-            int start = token.leftStrip() ? spacesBefore(text, i, from) : i;
+            int at = i;
+            i += token.content().length();
+            if (!wanted.test(token) || (token.singleWord() && insideWord(text, at, i))) {
+                continue;
+            }
+            int start = token.leftStrip() ? Math.max(from, spacesBefore(text, at, from)) : at;
+            int end = token.rightStrip() ? spacesAfter(text, i) : i;
             if (start > from) {
                 stretch.accept(text.substring(from, start), from == 0);
             }
-            ids.add(token.id());
-            int end = i + token.content().length();
-            from = token.rightStrip() ? spacesAfter(text, end) : end;
-            i = from;
+            if (start < end) {
+                ids.add(token.id());
+            }
+            from = end;
         }
         if (from < text.length()) {
             stretch.accept(text.substring(from), from == 0);
         }
     }
 
-    private @Nullable AddedToken addedAt(String text, int at, Predicate<AddedToken> wanted) {
+    private @Nullable AddedToken addedAt(String text, int at, Predicate<AddedToken> sought) {
         List<AddedToken> candidates = added.get(text.charAt(at));
         if (candidates != null) {
             for (AddedToken token : candidates) {
-                if (text.startsWith(token.content(), at)
-                        && wanted.test(token)
-                        && !(token.singleWord()
-                                && insideWord(text, at, at + token.content().length()))) {
+                if (text.startsWith(token.content(), at) && sought.test(token)) {
                     return token;
                 }
             }
@@ -150,7 +161,7 @@ public final class BpeTokenizer implements Tokenizer {
 
     private static int spacesBefore(String text, int at, int from) {
         int start = at;
-        while (start > from && whiteSpace(text.charAt(start - 1))) {
+        while (start > from && TextPipeline.whiteSpace(text.charAt(start - 1))) {
             start--;
         }
         return start;
@@ -158,15 +169,10 @@ public final class BpeTokenizer implements Tokenizer {
 
     private static int spacesAfter(String text, int at) {
         int end = at;
-        while (end < text.length() && whiteSpace(text.charAt(end))) {
+        while (end < text.length() && TextPipeline.whiteSpace(text.charAt(end))) {
             end++;
         }
         return end;
-    }
-
-    /** Unicode's White_Space, which all lies in the basic plane. */
-    private static boolean whiteSpace(char c) {
-        return Character.isSpaceChar(c) || (c >= 9 && c <= 13) || c == 0x85;
     }
 
     private static String withoutLoneSurrogates(String text) {

@@ -465,7 +465,7 @@ final class GgufLoader {
                 added.add(AddedToken.verbatim(i, tokens.get(i), type == CONTROL));
             }
         }
-        Vocabulary vocabulary = Vocabulary.of(gguf.file(), tokens, added.build());
+        Vocabulary vocabulary = Vocabulary.of(gguf.file(), tokens, added.build(), _ -> true);
         return switch (model) {
             case "gpt2" -> {
                 String pre = metadata.string("tokenizer.ggml.pre").orElse("gpt-2");

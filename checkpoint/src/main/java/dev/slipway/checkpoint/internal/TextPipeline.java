@@ -173,6 +173,11 @@ record TextPipeline(
         return Pattern.compile(pattern, Pattern.UNICODE_CHARACTER_CLASS | Pattern.MULTILINE | Pattern.UNIX_LINES);
     }
 
+    /** Unicode's White_Space, which all lies in the basic plane. */
+    static boolean whiteSpace(char c) {
+        return Character.isSpaceChar(c) || (c >= 9 && c <= 13) || c == 0x85;
+    }
+
     /** The splitter that writes a piece in {@link ByteAlphabet}. */
     static Splitter toBytes() {
         return (piece, _) -> List.of(ByteAlphabet.write(piece));

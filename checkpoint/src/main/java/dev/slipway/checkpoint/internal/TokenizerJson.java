@@ -13,6 +13,7 @@ import dev.slipway.checkpoint.internal.TextPipeline.Decoding.LeadingSpace;
 import dev.slipway.checkpoint.internal.TextPipeline.Splitter;
 import java.text.Normalizer;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
@@ -85,8 +86,11 @@ final class TokenizerJson {
     private Vocabulary vocabulary(Json model, TextPipeline pipeline) {
         Json vocab = model.child("vocab").orElseThrow(() -> model.missing("vocab"));
         List<String> tokens = new ArrayList<>(vocab.node().size());
+        BitSet learned = new BitSet();
         for (Map.Entry<String, JsonNode> entry : vocab.node().properties()) {
-            put(tokens, vocab.requiredInteger(entry.getKey()), entry.getKey());
+            int id = vocab.requiredInteger(entry.getKey());
+            put(tokens, id, entry.getKey());
+            learned.set(id);
         }
         ImmutableList.Builder<AddedToken> added = ImmutableList.builder();
         for (Json token : json.children("added_tokens")) {
@@ -106,7 +110,7 @@ final class TokenizerJson {
                         normalized));
             }
         }
-        return Vocabulary.of(json.file(), tokens, added.build());
+        return Vocabulary.of(json.file(), tokens, added.build(), learned::get);
     }
 
     private void put(List<String> tokens, int id, String token) {
@@ -147,6 +151,11 @@ final class TokenizerJson {
             case "NFD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFD));
             case "NFKC" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKC));
             case "NFKD" -> to.add(text -> Normalizer.normalize(text, Normalizer.Form.NFKD));
+            case "Strip" -> {
+                boolean left = normalizer.flag("strip_left").orElse(true);
+                boolean right = normalizer.flag("strip_right").orElse(true);
+                to.add(text -> stripped(text, left, right));
+            }
             case "Lowercase" -> to.add(TokenizerJson::lowercase);
             case "Prepend" -> {
                 String prefix = normalizer.requiredString("prepend");
@@ -159,6 +168,18 @@ final class TokenizerJson {
             }
             default -> throw unsupported("a normalizer of type " + type);
         }
+    }
+
+    private static String stripped(String text, boolean left, boolean right) {
+        int from = 0;
+        int to = text.length();
+        while (left && from < to && TextPipeline.whiteSpace(text.charAt(from))) {
+            from++;
+        }
+        while (right && to > from && TextPipeline.whiteSpace(text.charAt(to - 1))) {
+            to--;
+        }
+        return text.substring(from, to);
     }
 
     /** Character by character, unlike {@link String#toLowerCase}, which looks at sigma's neighbours. */
@@ -186,6 +207,15 @@ final class TokenizerJson {
                         pattern(pre),
                         behaviour(pre.string("behavior").orElse("Isolated")),
                         pre.flag("invert").orElse(false)));
+            case "Punctuation" ->
+                to.add(TextPipeline.pattern(
+                        TextPipeline.unicode("[\\p{P}\\x21-\\x2F\\x3A-\\x40\\x5B-\\x60\\x7B-\\x7E]"),
+                        behaviour(pre.string("behavior").orElse("Isolated")),
+                        false));
+            case "Whitespace" ->
+                to.add(TextPipeline.pattern(TextPipeline.unicode("\\w+|[^\\w\\s]+"), Behaviour.REMOVED, true));
+            case "WhitespaceSplit" ->
+                to.add(TextPipeline.pattern(TextPipeline.unicode("\\s"), Behaviour.REMOVED, false));
             case "Digits" -> {
                 String digits = pre.flag("individual_digits").orElse(false) ? "\\p{N}" : "\\p{N}+";
                 to.add(TextPipeline.pattern(TextPipeline.unicode(digits), Behaviour.ISOLATED, false));
