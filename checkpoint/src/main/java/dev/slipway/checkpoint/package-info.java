@@ -25,7 +25,7 @@
  *     starcoder2, gpt2, olmo2</td><td>F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS</td></tr>
  * <tr><td>Hugging Face folder: {@code config.json}, safetensors, sharded or not; or {@code config.json} alone</td>
  *     <td>llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi3, starcoder2, gpt2,
- *     olmo2</td><td>F64, F32, F16, BF16</td></tr>
+ *     olmo2, olmo3, smollm3, ministral</td><td>F64, F32, F16, BF16</td></tr>
  * <tr><td>AXLearn folder: {@code model.json}, {@code params.safetensors}</td><td>fuji and its like</td><td>the
  *     same</td></tr>
  * <tr><td>nothing: {@link dev.slipway.checkpoint.Presets}</td><td>Llama 3, fuji</td><td>no weights</td></tr>

@@ -107,6 +107,9 @@ class HuggingFaceConfigTest {
         "gemma, 32, 16",
         "gemma2, 8, 4",
         "gemma3_text, 8, 4",
+        "smollm3, 8, 4",
+        "ministral, 32, 8",
+        "olmo3, 4, 4",
         "phi3, 4, 4",
         "starcoder2, 24, 2",
         "olmo2, 4, 4"
@@ -457,6 +460,58 @@ class HuggingFaceConfigTest {
 
         assertThat(config.placement()).isEqualTo(NormPlacement.AFTER);
         assertThat(config.attention().queryKeyNorm()).isEqualTo(QueryKeyNorm.ALL_HEADS);
+    }
+
+    /** As in Transformers 5.24: a 0 in the list means no rotary positions, and only such layers slide. */
+    @Test
+    void someLayersOfASmolLm3DoNotTurn() {
+        ObjectNode json = model("llama_tied_bias").put("model_type", "smollm3");
+        json.remove(List.of("rope_parameters", "tie_word_embeddings"));
+        json.put("no_rope_layer_interval", 2).put("use_sliding_window", true).put("sliding_window", 8);
+        Layer turning = Layer.full(Rotary.of(2_000_000, 16));
+        Rotary still = new Rotary(2_000_000, 16, new Scaling.Still());
+
+        DecoderConfig config = config(json);
+
+        assertThat(config.layers()).containsExactly(turning, new Layer(8, still), turning);
+        assertThat(config.tiedHead()).isTrue();
+        assertThat(config.attention())
+                .isEqualTo(config(model("llama_tied_bias")).attention());
+        assertThat(config.feedForward()).isEqualTo(new FeedForward.Gated(128, Activation.SILU, true));
+        json.set("no_rope_layers", JsonMapper.shared().valueToTree(List.of(0, 1, 1)));
+        json.set("layer_types", JsonMapper.shared().valueToTree(Collections.nCopies(3, "full_attention")));
+        assertThat(config(json).layers()).containsExactly(Layer.full(still), turning, turning);
+        json.set("no_rope_layers", JsonMapper.shared().valueToTree(List.of(0, 1)));
+        assertThatExceptionOfType(CheckpointException.class)
+                .isThrownBy(() -> config(json))
+                .withMessageContaining("no_rope_layers is [0, 1], but 3 of them, one for each layer, is expected");
+    }
+
+    /** As in Transformers 5.24. */
+    @Test
+    void olmo3ScalesOnlyTheLayersThatSeeAll() {
+        ObjectNode json = model("olmo2").put("model_type", "olmo3").put("num_hidden_layers", 4);
+        json.remove(List.of("rope_parameters", "layer_types"));
+        json.putObject("rope_scaling").put("rope_type", "linear").put("factor", 2);
+        Layer sliding = new Layer(4096, Rotary.of(500_000, 16));
+        Layer full = Layer.full(new Rotary(500_000, 16, new Scaling.Linear(2)));
+
+        assertThat(config(json).layers()).containsExactly(sliding, sliding, sliding, full);
+        assertThat(config(json).placement()).isEqualTo(NormPlacement.AFTER);
+    }
+
+    @Test
+    void ministralIsAMistralWithAListOfLayers() {
+        ObjectNode json = model("mistral");
+        json.set(
+                "layer_types",
+                JsonMapper.shared().valueToTree(List.of("sliding_attention", "full_attention", "full_attention")));
+
+        DecoderConfig config = config(json);
+
+        assertThat(config.layers()).extracting(Layer::window).containsExactly(8, 0, 0);
+        assertThat(config(json.put("model_type", "ministral")))
+                .isEqualTo(config.withLayers("ministral", config.layers()));
     }
 
     @Test

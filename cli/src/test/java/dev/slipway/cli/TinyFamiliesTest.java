@@ -31,6 +31,9 @@ class TinyFamiliesTest {
         "gemma3_text, UNROLLED",
         "gpt2, SCANNED",
         "olmo2, SCANNED",
+        "olmo3, SCANNED",
+        "smollm3, SCANNED",
+        "smollm3, UNROLLED",
         "qwen3_moe, SCANNED"
     })
     void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers) throws Exception {

@@ -286,7 +286,8 @@ public record DecoderConfig(
      * What differs between layers.
      *
      * @param window how many positions, its own included, a query sees; 0 for all before it
-     * @param rotary how queries and keys are turned by position; {@link Rotary#NONE} where positions are learned
+     * @param rotary how queries and keys are turned by position; {@link Rotary#NONE} where positions are learned, and with
+     *     {@link Scaling.Still} in a layer that has none among others that do
      */
     public record Layer(int window, Rotary rotary) {
         public Layer {
@@ -323,8 +324,10 @@ public record DecoderConfig(
                         .formatted(perPair.divisors().size(), dims / 2));
             }
             // not frequencies(): the fields are not set before the end of this constructor
-            for (double frequency : frequencies(theta, dims, scaling)) {
-                positive("a rotary frequency", frequency);
+            if (!(scaling instanceof Scaling.Still)) {
+                for (double frequency : frequencies(theta, dims, scaling)) {
+                    positive("a rotary frequency", frequency);
+                }
             }
         }
 
@@ -362,6 +365,17 @@ public record DecoderConfig(
             @Override
             public double stretch(double frequency, int pair) {
                 return frequency;
+            }
+        }
+
+        /**
+         * None: pairs do not turn. A layer without positions among others that have them (SmolLM3) is written so, with as
+         * many dims as those, and can share one scanned body with them.
+         */
+        record Still() implements Scaling {
+            @Override
+            public double stretch(double frequency, int pair) {
+                return 0;
             }
         }
 

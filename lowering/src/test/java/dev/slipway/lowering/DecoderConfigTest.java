@@ -59,6 +59,11 @@ class DecoderConfigTest {
     }
 
     @Test
+    void aStillRotationHasNoFrequencies() {
+        assertThat(new Rotary(10_000, 8, new Scaling.Still()).frequencies()).containsExactly(0, 0, 0, 0);
+    }
+
+    @Test
     void aRotationOfMoreThanAHeadIsRefused() {
         refused(
                 () -> DecoderConfig.llama(llama -> llama.vocabulary(8)

@@ -40,10 +40,13 @@ final class HuggingFaceConfig {
             "phi3",
             "starcoder2",
             "gpt2",
-            "olmo2");
+            "olmo2",
+            "olmo3",
+            "smollm3",
+            "ministral");
 
     private static final ImmutableSet<String> TIED_BY_DEFAULT =
-            ImmutableSet.of("gemma", "gemma2", "gemma3_text", "starcoder2", "gpt2");
+            ImmutableSet.of("gemma", "gemma2", "gemma3_text", "starcoder2", "gpt2", "smollm3");
 
     private final Json json;
     private final String type;
@@ -117,7 +120,7 @@ final class HuggingFaceConfig {
                 norm(),
                 switch (type) {
                     case "gemma2", "gemma3_text" -> NormPlacement.AROUND;
-                    case "olmo2" -> NormPlacement.AFTER;
+                    case "olmo2", "olmo3" -> NormPlacement.AFTER;
                     default -> NormPlacement.BEFORE;
                 },
                 false,
@@ -135,12 +138,12 @@ final class HuggingFaceConfig {
     private Attention attention() {
         boolean outputBias = switch (type) {
             case "starcoder2" -> json.flag("use_bias").orElse(true);
-            case "llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "olmo2" ->
+            case "llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "smollm3" ->
                 json.flag("attention_bias").orElse(false);
             default -> false;
         };
         QueryKeyNorm norm = switch (type) {
-            case "olmo2" -> QueryKeyNorm.ALL_HEADS;
+            case "olmo2", "olmo3" -> QueryKeyNorm.ALL_HEADS;
             case "qwen3", "qwen3_moe", "gemma3_text" -> QueryKeyNorm.PER_HEAD;
             default -> QueryKeyNorm.NONE;
         };
@@ -179,10 +182,10 @@ final class HuggingFaceConfig {
     /** As many as query heads where the file says null, the type's default where it says nothing. */
     private int kvHeads() {
         int otherwise = switch (type) {
-            case "mistral", "mixtral" -> 8;
+            case "mistral", "mixtral", "ministral" -> 8;
             case "qwen2", "qwen3" -> 32;
             case "gemma" -> 16;
-            case "qwen3_moe", "gemma2", "gemma3_text" -> 4;
+            case "qwen3_moe", "gemma2", "gemma3_text", "smollm3" -> 4;
             case "starcoder2" -> 2;
             default -> heads;
         };
@@ -231,7 +234,8 @@ final class HuggingFaceConfig {
                 new FeedForward.Gated(
                         json.requiredSize("intermediate_size"),
                         activation,
-                        type.equals("llama") && json.flag("mlp_bias").orElse(false));
+                        (type.equals("llama") || type.equals("smollm3"))
+                                && json.flag("mlp_bias").orElse(false));
         };
     }
 
@@ -250,7 +254,10 @@ final class HuggingFaceConfig {
         if (type.equals("starcoder2")) {
             return new Norm(Norm.Kind.LAYER, json.number("norm_epsilon").orElse(1e-5), false);
         }
-        double otherwise = type.equals("phi3") || type.equals("olmo2") || type.equals("mixtral") ? 1e-5 : 1e-6;
+        double otherwise = switch (type) {
+            case "phi3", "olmo2", "olmo3", "mixtral" -> 1e-5;
+            default -> 1e-6;
+        };
         return new Norm(Norm.Kind.RMS, json.number("rms_norm_eps").orElse(otherwise), type.startsWith("gemma"));
     }
 
@@ -290,15 +297,35 @@ final class HuggingFaceConfig {
         ImmutableList.Builder<Layer> layers = ImmutableList.builder();
         for (int i = 0; i < depth; i++) {
             boolean listed = types.isEmpty() ? slides(i) : slides(types.get(i));
-            layers.add((heedsTheList() ? listed : slides(i)) ? sliding : full);
+            Layer layer = (heedsTheList() ? listed : slides(i)) ? sliding : full;
+            layers.add(turns(i) ? layer : still(layer));
         }
         return layers.build();
+    }
+
+    /** Whether a layer has rotary positions, as all have but some of SmolLM3. */
+    private boolean turns(int layer) {
+        if (!type.equals("smollm3")) {
+            return true;
+        }
+        List<Integer> listed = json.integers("no_rope_layers");
+        if (!listed.isEmpty() && listed.size() != depth) {
+            throw json.wrong("no_rope_layers", listed, depth + " of them, one for each layer,");
+        }
+        return listed.isEmpty()
+                ? (layer + 1) % json.size("no_rope_layer_interval").orElse(4) != 0
+                : listed.get(layer) != 0;
+    }
+
+    private static Layer still(Layer layer) {
+        Rotary rotary = layer.rotary();
+        return new Layer(layer.window(), new Rotary(rotary.theta(), rotary.dims(), new Scaling.Still()));
     }
 
     /** Models of the other types have one mask for all layers, whatever their file lists. */
     private boolean heedsTheList() {
         return switch (type) {
-            case "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text" -> true;
+            case "mistral", "ministral", "qwen2", "qwen3", "gemma2", "gemma3_text", "olmo3", "smollm3" -> true;
             default -> false;
         };
     }
@@ -316,6 +343,8 @@ final class HuggingFaceConfig {
         return switch (type) {
             case "qwen2", "qwen3" -> layer >= json.integer("max_window_layers").orElse(28);
             case "gemma2" -> layer % 2 == 0;
+            case "olmo3" -> (layer + 1) % 4 != 0;
+            case "smollm3" -> !turns(layer);
             case "gemma3_text" -> {
                 int pattern = json.size("sliding_window_pattern").orElse(6);
                 yield (layer + 1) % pattern != 0;
@@ -330,7 +359,11 @@ final class HuggingFaceConfig {
             case "llama", "gemma", "olmo2" -> 0;
             case "qwen2", "qwen3", "qwen3_moe" ->
                 json.flag("use_sliding_window").orElse(false) ? given : 0;
-            case "mistral", "gemma2", "gemma3_text" -> given;
+            case "mistral", "ministral", "gemma2", "gemma3_text", "olmo3" -> given;
+            case "smollm3" ->
+                json.flag("use_sliding_window").orElse(false)
+                        ? json.integer("sliding_window").orElse(0)
+                        : 0;
             default -> json.integer("sliding_window").orElse(0);
         };
     }
@@ -343,7 +376,7 @@ final class HuggingFaceConfig {
      */
     private Json ropeParameters(String layerType) {
         Json none = new Json(json.file(), "", JsonNodeFactory.instance.objectNode());
-        boolean local = type.equals("gemma3_text") && layerType.equals("sliding_attention");
+        boolean local = (type.equals("gemma3_text") || type.equals("olmo3")) && layerType.equals("sliding_attention");
         Optional<Json> old =
                 json.child("rope_scaling").filter(scaling -> !scaling.node().isEmpty());
         if (old.isPresent()) {
@@ -362,6 +395,8 @@ final class HuggingFaceConfig {
         double otherwise = switch (type) {
             case "gemma3_text" -> local ? 10_000 : 1_000_000;
             case "mixtral" -> 1_000_000;
+            case "olmo3" -> 500_000;
+            case "smollm3" -> 2_000_000;
             default -> 10_000;
         };
         double theta = rope.positive("rope_theta").or(() -> outside).orElse(otherwise);
