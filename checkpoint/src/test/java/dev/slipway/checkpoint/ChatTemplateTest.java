@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.slipway.checkpoint.ChatTemplate.Message;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -73,7 +77,9 @@ class ChatTemplateTest {
             strings = {
                 "{{ 'x'|wordwrap }}",
                 "{{ 1 is callable }}",
-                "{{ strftime_now('%Y') }}",
+                "{{ strftime_now('%Q') }}",
+                "{{ strftime_now() }}",
+                "{{ clock_now('%Y') }}",
                 "{{ messages.append(1) }}",
                 "{{ nothing.at.all }}",
                 "{{ 'a' + 1 }}",
@@ -98,6 +104,20 @@ class ChatTemplateTest {
     @Test
     void whatIsNotGivenCanBeAskedFor() {
         assertThat(render("{{ 'a' if strftime_now is defined else 'b' }}")).isEqualTo("b");
+    }
+
+    /** Transformers gives templates a clock; one that asks for it here is told that there is none. */
+    @Test
+    void aTemplateThatInsistsOnTheDateGetsIt() {
+        DateTimeFormatter english = DateTimeFormatter.ofPattern("dd MMMM yyyy, EEEE", Locale.US);
+        String before = english.format(LocalDate.now(ZoneId.systemDefault()));
+        String text = render("{{ strftime_now('%d %B %Y, %A') }}");
+        String after = english.format(LocalDate.now(ZoneId.systemDefault()));
+
+        assertThat(text).isIn(before, after);
+        assertThat(render("{{ strftime_now('100%%') }}")).isEqualTo("100%");
+        assertThat(render("{{ strftime_now('%H:%M:%S %I %p %y-%m-%j %a %b') }}"))
+                .matches("\\d\\d:\\d\\d:\\d\\d \\d\\d [AP]M \\d\\d-\\d\\d-\\d{3} [A-Z][a-z]{2} [A-Z][a-z]{2}");
     }
 
     /** As {@code apply_chat_template} of Transformers calls the template. */

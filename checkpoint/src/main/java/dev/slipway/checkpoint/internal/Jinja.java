@@ -333,7 +333,7 @@ public final class Jinja {
                             evalOrNone(slice.to, scope),
                             evalOrNone(slice.step, scope));
                 case Call call -> {
-                    if (!(eval(call.function, scope) instanceof Callable callable)) {
+                    if (!(function(call.function, scope) instanceof Callable callable)) {
                         throw unsupported("a call of " + describe(call.function));
                     }
                     yield callable.call(evalAll(call.arguments, scope), evalAll(call.named, scope));
@@ -364,6 +364,17 @@ public final class Jinja {
                     yield conditional.otherwise == null ? Nothing.UNDEFINED : eval(conditional.otherwise, scope);
                 }
             };
+        }
+
+        /**
+         * What is called. There is no clock for a template that asks, so that its text is the same every day; one that does
+         * not ask gets the date, as from Transformers.
+         */
+        private Object function(Expression expression, Scope scope) {
+            Object value = eval(expression, scope);
+            return value == Nothing.UNDEFINED && expression instanceof Name name && name.name.equals("strftime_now")
+                    ? (Callable) (arguments, _) -> JinjaLibrary.now(arguments)
+                    : value;
         }
 
         private static String describe(Expression function) {

@@ -7,6 +7,9 @@ import com.google.common.collect.Lists;
 import dev.slipway.checkpoint.CheckpointException;
 import dev.slipway.checkpoint.internal.Jinja.Callable;
 import dev.slipway.checkpoint.internal.Jinja.Nothing;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -176,6 +179,43 @@ final class JinjaLibrary {
         return LongStream.range(from, Math.max(from, to))
                 .mapToObj(i -> (Object) i)
                 .toList();
+    }
+
+    /** The time now, as C's {@code strftime} writes it in English. */
+    static String now(List<Object> arguments) {
+        if (arguments.size() != 1 || !(arguments.getFirst() instanceof String format)) {
+            throw Jinja.unsupported("strftime_now" + text(arguments));
+        }
+        LocalDateTime now = LocalDateTime.now(ZoneId.systemDefault());
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < format.length(); i++) {
+            char c = format.charAt(i);
+            if (c != '%') {
+                text.append(c);
+                continue;
+            }
+            char code = ++i < format.length() ? format.charAt(i) : 0;
+            String pattern = switch (code) {
+                case 'd' -> "dd";
+                case 'm' -> "MM";
+                case 'b' -> "MMM";
+                case 'B' -> "MMMM";
+                case 'y' -> "yy";
+                case 'Y' -> "yyyy";
+                case 'j' -> "DDD";
+                case 'a' -> "EEE";
+                case 'A' -> "EEEE";
+                case 'H' -> "HH";
+                case 'I' -> "hh";
+                case 'M' -> "mm";
+                case 'S' -> "ss";
+                case 'p' -> "a";
+                case '%' -> "'%'";
+                default -> throw Jinja.unsupported("strftime_now" + text(arguments));
+            };
+            text.append(DateTimeFormatter.ofPattern(pattern, Locale.US).format(now));
+        }
+        return text.toString();
     }
 
     private static long integer(Object value) {
