@@ -23,7 +23,8 @@
  *   <li>Stdout has what was asked for: a report, or with {@code --json} one document. Progress, logs and error messages
  *       go to stderr ({@code Output}, {@code Progress}, {@code Failures}).
  *   <li>The document of a command that failed is {@code {"error": {"type", "message", "exit_code"}}}; the type is the
- *       exception's name, or {@code BadUsage}. What failed beside others, such as one machine of several or a case of a
+ *       exception's name, {@code BadUsage}, or {@code ProcessEnded} where a plugin ended the JVM (the script
+ *       {@code last-words} prints that one). What failed beside others, such as one machine of several or a case of a
  *       batch, has {@code {"error": {"type", "message"}}} in its place.
  *   <li>The exit code is 0 on success, 1 on failure and 2 on bad usage.
  *   <li>An error is one line that names the value, what was expected and a remedy; {@code -v} adds the stack trace.

@@ -11,17 +11,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** What a user sees where a plugin ends the JVM, in a process started as {@code ./slipway} starts it. */
 class LastWordsTest {
     /**
-     * As the launcher does, with its id said first; what is around it waits for all that writes to standard error, where Java
-     * would read no further than to the end of the process.
+     * As the launcher does, with its id said first; what is around it waits for all that writes to standard error and output,
+     * where Java would read no further than to the end of the process.
      */
     private static final String LAUNCHER =
             """
-            bash -c 'ulimit -c 0; echo $$ >&2; exec 8> >(. "%s" $$); exec "$@"' slipway "$@" 2>&1 >/dev/null | cat >&2
-            exit ${PIPESTATUS[0]}
+            { { bash -c 'ulimit -c 0; echo $$ >&2; exec 8> >(. "%s" $$ "$@"); exec "$@"' slipway "$@" 2>&1 >&3 3>&- | cat >&2
+            exit ${PIPESTATUS[0]}; } 3>&1 | cat; exit ${PIPESTATUS[0]}; }
             """.formatted(Path.of("src/main/shell/last-words").toAbsolutePath());
 
     /** What libtpu checks, and fails with SIGABRT. */
@@ -33,9 +35,10 @@ class LastWordsTest {
      * An ended process.
      *
      * @param process its id
+     * @param out what was on standard output
      * @param err what was on standard error
      */
-    private record Ended(String process, int code, String err) {
+    private record Ended(String process, int code, String out, String err) {
         List<String> errors() {
             return err.lines().filter(line -> line.startsWith("slipway: ")).toList();
         }
@@ -51,7 +54,8 @@ class LastWordsTest {
         builder.environment().put(variable[0], variable[1]);
         Process process = builder.start();
         String err = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-        return new Ended(err.lines().findFirst().orElseThrow(), process.waitFor(), err);
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return new Ended(err.lines().findFirst().orElseThrow(), process.waitFor(), out, err);
     }
 
     private static void assertNothingLeft(Ended ended) throws IOException {
@@ -73,7 +77,28 @@ class LastWordsTest {
                 .contains("Check failed: max_vmem_kib > 0")
                 .contains("); try without XLA_FLAGS and LIBTPU_INIT_ARGS")
                 .contains("--isolated");
+        assertThat(ended.out()).isEmpty();
         assertNothingLeft(ended);
+    }
+
+    @Test
+    void withJsonAnAbortIsADocumentToo() throws Exception {
+        assertDocument(run(
+                ABORTING, Stream.concat(Stream.of(ON_TPU), Stream.of("--json")).toArray(String[]::new)));
+        assertDocument(run(
+                new String[] {"XLA_FLAGS", "--xla_no\\such=\"\t\u00fc\""},
+                "compile",
+                "--json",
+                "--model=tiny-llama",
+                "--target=cpu"));
+    }
+
+    private static void assertDocument(Ended ended) {
+        JsonNode error = new JsonMapper().readTree(ended.out()).get("error");
+        assertThat(error.get("type").stringValue()).isEqualTo("ProcessEnded");
+        assertThat(ended.errors())
+                .containsExactly("slipway: " + error.get("message").stringValue());
+        assertThat(error.get("exit_code").intValue()).isEqualTo(ended.code()).isPositive();
     }
 
     @Test
