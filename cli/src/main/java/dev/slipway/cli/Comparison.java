@@ -3,11 +3,23 @@ package dev.slipway.cli;
 
 import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Topology;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A model's programs compiled for several machines, side by side. */
-record Comparison(List<Outcome> outcomes) {
+/**
+ * A model's programs for several machines, side by side.
+ *
+ * @param heads of the columns behind target, devices and mesh
+ */
+record Comparison(List<String> heads, List<Outcome> outcomes) {
+    private static final String UNKNOWN = "-";
+
+    /** Of {@link LoweredReport}. */
+    static final List<String> LOWERED = List.of("lower", "text", "operations", "module", "");
+
+    /** Of {@link CompiledReport}. */
+    static final List<String> COMPILED = List.of("compile", "peak", "HBM", "", "flops", "bytes accessed");
 
     /**
      * A program for a machine.
@@ -16,11 +28,27 @@ record Comparison(List<Outcome> outcomes) {
      */
     record Outcome(Topology machine, String method, Result result) {}
 
-    /** What became of a program: what was compiled, or that the machine is too small. */
-    sealed interface Result permits CompiledReport, TooLarge {}
+    /** What became of a program. */
+    sealed interface Result permits ProgramReport, Refused {}
 
-    /** A program that is too large for its machine, and what the compiler said. */
-    record TooLarge(StatusException.CompileTimeHbmOom refusal) implements Result {}
+    /** A program that could not be had for its machine, and why. */
+    record Refused(RuntimeException why) implements Result {
+        /** Whether the machine is too small: an answer like others to the question what fits where, and no failure. */
+        boolean tooLarge() {
+            return why instanceof StatusException.CompileTimeHbmOom;
+        }
+
+        private String said() {
+            return Failures.message(why).lines().findFirst().orElse("");
+        }
+    }
+
+    /** How many programs could not be had, but for those whose machine is too small. */
+    long failed() {
+        return outcomes.stream()
+                .filter(outcome -> outcome.result() instanceof Refused refused && !refused.tooLarge())
+                .count();
+    }
 
     /** The reports as JSON has them. */
     Object document() {
@@ -30,8 +58,8 @@ record Comparison(List<Outcome> outcomes) {
                     outcome.machine(),
                     outcome.method(),
                     switch (outcome.result()) {
-                        case CompiledReport report -> report;
-                        case TooLarge small -> Failures.ErrorDocument.of(small.refusal());
+                        case ProgramReport report -> report;
+                        case Refused refused -> Failures.ErrorDocument.of(refused.why());
                     });
         }
         return documents.document();
@@ -46,8 +74,8 @@ record Comparison(List<Outcome> outcomes) {
         outcomes.stream().map(Outcome::method).distinct().forEach(method -> print(method, output));
     }
 
-    private static Stream<CompiledReport> report(Outcome outcome) {
-        return outcome.result() instanceof CompiledReport report ? Stream.of(report) : Stream.empty();
+    private static Stream<ProgramReport> report(Outcome outcome) {
+        return outcome.result() instanceof ProgramReport report ? Stream.of(report) : Stream.empty();
     }
 
     private void print(String method, Output output) {
@@ -60,44 +88,46 @@ record Comparison(List<Outcome> outcomes) {
                 .map(report -> " of " + report.model())
                 .findFirst()
                 .orElse("");
+        String unit = heads.equals(COMPILED) ? terminal.dim(", figures per device") : "";
         output.out().println();
-        output.out().println("  " + terminal.bold(method + model) + terminal.dim(", figures per device"));
-        Table table = Table.of("target", "devices", "mesh", "compile", "peak", "HBM", "", "flops", "bytes accessed");
+        output.out().println("  " + terminal.bold(method + model) + unit);
+        List<String> all = new ArrayList<>(List.of("target", "devices", "mesh"));
+        all.addAll(heads);
+        Table table = Table.of(all.toArray(String[]::new));
         for (Outcome row : rows) {
-            long bytes = row.machine().chip().hbmBytesPerDevice();
-            String hbm = bytes == 0 ? "-" : Figures.bytes(bytes);
-            String title = Machines.title(row.machine());
+            List<Object> cells = new ArrayList<>(List.of(Machines.title(row.machine())));
             switch (row.result()) {
-                case CompiledReport report ->
-                    table.row(
-                            title,
-                            report.devices(),
-                            report.meshText(),
-                            report.compileText(),
-                            Figures.bytes(report.fit().needed()),
-                            hbm,
-                            CompiledReport.fits(report.fit().fits(), terminal),
-                            Figures.count(report.cost().flops()),
-                            Figures.count(report.cost().bytesAccessed()));
-                case TooLarge _ -> {
-                    int devices = row.machine().devices().size();
-                    table.row(title, devices, "-", "-", "-", hbm, CompiledReport.fits(false, terminal), "-", "-");
+                case ProgramReport report -> {
+                    cells.add(report.devices());
+                    cells.add(report.mesh().text());
+                    cells.addAll(report.made().cells(report, terminal));
+                }
+                case Refused refused -> {
+                    cells.add(row.machine().devices().size());
+                    cells.add(UNKNOWN);
+                    heads.forEach(head -> cells.add(cell(head, row.machine(), refused, terminal)));
                 }
             }
+            table.row(cells.toArray());
         }
         table.print(output.out(), terminal);
         for (Outcome row : rows) {
             List<String> notes = switch (row.result()) {
-                case CompiledReport report -> report.notes();
-                case TooLarge small ->
-                    List.of(String.valueOf(small.refusal().getMessage())
-                            .lines()
-                            .findFirst()
-                            .orElse(""));
+                case ProgramReport report -> report.notes();
+                case Refused refused -> List.of(refused.said());
             };
             notes.forEach(note -> output.out()
                     .println("  " + terminal.yellow("note ") + Machines.title(row.machine()) + ": " + note));
         }
         output.out().flush();
+    }
+
+    private static String cell(String head, Topology machine, Refused refused, Terminal terminal) {
+        long bytes = machine.chip().hbmBytesPerDevice();
+        return switch (head) {
+            case "HBM" -> bytes == 0 ? UNKNOWN : Figures.bytes(bytes);
+            case "" -> refused.tooLarge() ? CompiledReport.fits(false, terminal) : terminal.red("failed");
+            default -> UNKNOWN;
+        };
     }
 }

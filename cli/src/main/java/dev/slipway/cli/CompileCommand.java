@@ -9,7 +9,6 @@ import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
 import dev.slipway.lowering.InputBatchSpec;
-import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Topology;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -149,14 +148,11 @@ final class CompileCommand implements Callable<Integer> {
 
     @Option(
             names = "--lower-only",
-            description = "Stop at the StableHLO module, which --module names a file for; no plugin is needed.")
+            description = "Stop at the StableHLO module, which --module writes to a file; no plugin is needed.")
     private boolean lowerOnly;
 
     @Override
     public Integer call() throws IOException {
-        if (lowerOnly && moduleFile == null) {
-            throw new ParameterException(spec.commandLine(), "--lower-only needs --module FILE to write to");
-        }
         if (lowerOnly) {
             UnreadOptions.refuse(spec, OF_COMPILING, "is for what is compiled; --lower-only stops before that");
         }
@@ -186,60 +182,104 @@ final class CompileCommand implements Callable<Integer> {
             if (!lowerOnly && isolation() == AotCompiler.Isolation.IN_PROCESS) {
                 plugins.loadAhead(machines.getFirst().platform());
             }
-            List<Job> jobs = new ArrayList<>();
+            List<Lowering> lowerings = new ArrayList<>();
             for (Topology machine : machines) {
                 InferenceRunner runner = runner(opened, machine);
                 for (String method : methods) {
-                    jobs.add(lower(runner, machine, method));
+                    lowerings.add(lower(runner, machine, method));
                 }
             }
+            refuseWhatNoMachineTakes(lowerings);
+            List<Comparison.Outcome> outcomes = new ArrayList<>();
             if (lowerOnly) {
-                document(opened.name(), jobs);
+                for (Lowering lowering : lowerings) {
+                    outcomes.add(
+                            switch (lowering) {
+                                case Refusal refusal -> refusal.outcome();
+                                case Job job ->
+                                    job.outcome(ProgramReport.of(
+                                            opened.name(), job.lowered(), Objects.requireNonNull(job.text())));
+                            });
+                }
             } else {
                 AotCompiler compiler = new AotCompiler(
                         platform -> {
                             // XLA is about to take its time: now, and not before, this thread waits.
-                            output.expect(CompiledReport.class);
+                            output.expect(ProgramReport.class);
                             return plugins.locate(platform);
                         },
                         isolation());
-                List<Comparison.Outcome> outcomes = new ArrayList<>();
-                for (Job job : jobs) {
-                    plugins.locate(job.machine().platform());
-                    plugins.begin(job.machine().platform(), job.doing());
-                    outcomes.add(compile(compiler, opened.name(), job, machines.size() > 1));
-                }
-                Comparison compared = new Comparison(outcomes);
-                if (output.json()) {
-                    output.document(compared.document());
-                } else {
-                    compared.print(output);
+                for (Lowering lowering : lowerings) {
+                    outcomes.add(
+                            switch (lowering) {
+                                case Refusal refusal -> refusal.outcome();
+                                case Job job -> compile(compiler, plugins, opened.name(), job);
+                            });
                 }
             }
+            return report(new Comparison(lowerOnly ? Comparison.LOWERED : Comparison.COMPILED, outcomes));
         }
-        return 0;
     }
 
-    private void document(String modelName, List<Job> jobs) {
+    private int report(Comparison compared) {
         if (output.json()) {
-            ByMachine documents = new ByMachine();
-            for (Job job : jobs) {
-                documents.put(
-                        job.machine(),
-                        job.method(),
-                        LoweredReport.of(modelName, job.lowered(), Objects.requireNonNull(job.text())));
+            output.document(compared.document());
+        } else {
+            compared.print(output);
+        }
+        long failed = compared.failed();
+        if (failed == 0) {
+            return 0;
+        }
+        output.err()
+                .println(output.terminal().red("slipway: ") + failed + " of "
+                        + compared.outcomes().size() + " programs failed");
+        return spec.exitCodeOnExecutionException();
+    }
+
+    /**
+     * What is refused for every machine is the fault of none: said before anything is compiled, as it is where there is one
+     * machine only.
+     */
+    private void refuseWhatNoMachineTakes(List<Lowering> lowerings) {
+        for (String method : methods) {
+            List<Lowering> ofMethod = lowerings.stream()
+                    .filter(lowering -> lowering.method().equals(method))
+                    .toList();
+            if (ofMethod.getFirst() instanceof Refusal first
+                    && ofMethod.stream().allMatch(Refusal.class::isInstance)) {
+                throw first.why();
             }
-            output.document(documents.document());
+        }
+    }
+
+    /** What became of lowering a program for a machine. */
+    private sealed interface Lowering {
+        Topology machine();
+
+        String method();
+
+        default Comparison.Outcome outcome(Comparison.Result result) {
+            return new Comparison.Outcome(machine(), method(), result);
+        }
+    }
+
+    /** A program that cannot be had for a machine. */
+    private record Refusal(Topology machine, String method, RuntimeException why) implements Lowering {
+        Comparison.Outcome outcome() {
+            return outcome(new Comparison.Refused(why));
         }
     }
 
     /**
      * A program for a machine, lowered.
      *
-     * @param text of its module, where a file was asked for
+     * @param text of its module, where it was asked for
      */
-    private record Job(String method, AotCompiler.Lowered lowered, LoweredReport.@Nullable Text text) {
-        Topology machine() {
+    private record Job(String method, AotCompiler.Lowered lowered, LoweredReport.@Nullable Text text)
+            implements Lowering {
+        @Override
+        public Topology machine() {
             return lowered.topology();
         }
 
@@ -248,33 +288,55 @@ final class CompileCommand implements Callable<Integer> {
         }
     }
 
-    private Job lower(InferenceRunner runner, Topology machine, String method) throws IOException {
-        AotCompiler.Lowered lowered = AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
-        LoweredReport.Text text = moduleFile == null
-                ? null
-                : LoweredReport.Text.write(lowered.program().module(), named(moduleFile, machine, method));
-        return new Job(method, lowered, text);
+    private Lowering lower(InferenceRunner runner, Topology machine, String method) {
+        try {
+            AotCompiler.Lowered lowered =
+                    AotCompiler.lower(runner, InputBatchSpec.prefix(batch, prefix), machine, method);
+            Path file = moduleFile == null ? null : named(moduleFile, machine, method);
+            return new Job(
+                    method,
+                    lowered,
+                    lowerOnly || file != null
+                            ? LoweredReport.Text.of(lowered.program().module(), file)
+                            : null);
+        } catch (RuntimeException e) {
+            return refused(machine, method, e);
+        }
     }
 
-    /** @param compared whether a program that is too large for its machine is a result among others */
-    private Comparison.Outcome compile(AotCompiler compiler, String modelName, Job job, boolean compared)
-            throws IOException {
-        Compiled compiled;
-        try (Progress progress = Progress.begin(output, job.doing())) {
-            compiled = compiler.compile(job.lowered(), compilerOptions());
-            progress.at("done");
-        } catch (StatusException.CompileTimeHbmOom e) {
-            if (!compared) {
-                throw e;
+    private Comparison.Outcome compile(AotCompiler compiler, PluginsOnDemand plugins, String modelName, Job job) {
+        try {
+            plugins.locate(job.machine().platform());
+            plugins.begin(job.machine().platform(), job.doing());
+            Compiled compiled;
+            try (Progress progress = Progress.begin(output, job.doing())) {
+                compiled = compiler.compile(job.lowered(), compilerOptions());
+                progress.at("done");
             }
-            return new Comparison.Outcome(job.machine(), job.method(), new Comparison.TooLarge(e));
+            if (out != null) {
+                OutFile.write(
+                        named(out, job.machine(), job.method()),
+                        compiled.executable().toBytes());
+            }
+            return job.outcome(ProgramReport.of(modelName, compiled));
+        } catch (RuntimeException e) {
+            return refused(job.machine(), job.method(), e).outcome();
         }
-        if (out != null) {
-            OutFile.write(
-                    named(out, job.machine(), job.method()),
-                    compiled.executable().toBytes());
+    }
+
+    /**
+     * A failure, beside which other machines may do better.
+     *
+     * @throws RuntimeException the failure itself if there is no other machine, or it is none that we expect
+     */
+    private Refusal refused(Topology machine, String method, RuntimeException failure) {
+        if (targets.size() == 1 || !Failures.expected(failure)) {
+            throw failure;
         }
-        return new Comparison.Outcome(job.machine(), job.method(), CompiledReport.of(modelName, compiled));
+        if (output.verbose()) {
+            failure.printStackTrace(output.err());
+        }
+        return new Refusal(machine, method, failure);
     }
 
     /** An option can make a compiler abort; in a process of its own that ends no more than that process. */

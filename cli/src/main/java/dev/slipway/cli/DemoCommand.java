@@ -42,7 +42,7 @@ final class DemoCommand implements Callable<Integer> {
     private String prompt = "";
 
     /** What {@code --json} prints. */
-    record Document(List<CompiledReport> compiled, String prompt, List<Integer> ids, String text) {}
+    record Document(List<ProgramReport> compiled, String prompt, List<Integer> ids, String text) {}
 
     @Override
     public Integer call() {
@@ -56,7 +56,7 @@ final class DemoCommand implements Callable<Integer> {
                             .mapToInt(Integer::intValue)
                             .toArray());
             InferenceRunner runner = InferenceRunner.of(model.config(), options);
-            List<CompiledReport> reports = new ArrayList<>();
+            List<ProgramReport> reports = new ArrayList<>();
             reports.add(
                     compile(plugins, model, runner.withMesh(MeshSpec.of(MeshSpec.DEFAULT_AXES, 1, -1)), "v5e-16", 1));
             reports.add(compile(
@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
         return 0;
     }
 
-    private CompiledReport compile(
+    private ProgramReport compile(
             PluginsOnDemand plugins, Model model, InferenceRunner runner, String target, int slices) {
         Topology machine = Topologies.resolve(target, slices);
         AotCompiler.Lowered lowered =
@@ -86,7 +86,7 @@ final class DemoCommand implements Callable<Integer> {
             compiled = new AotCompiler(plugins).compile(lowered, Map.of());
             progress.at("done");
         }
-        CompiledReport report = CompiledReport.of(model.name(), compiled);
+        ProgramReport report = ProgramReport.of(model.name(), compiled);
         if (!output.json()) {
             report.print(output);
         }

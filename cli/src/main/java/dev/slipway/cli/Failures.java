@@ -51,7 +51,8 @@ final class Failures {
         return code;
     }
 
-    private static String message(Exception failure) {
+    /** What is said of a failure. */
+    static String message(Exception failure) {
         return switch (failure) {
             case NoSuchFileException missing -> "no such file: " + missing.getFile();
             case FileSystemException file when file.getReason() != null -> file.getFile() + ": " + file.getReason();
@@ -60,7 +61,7 @@ final class Failures {
     }
 
     /** Whether the failure is one that a message of ours, or the file system's, explains. */
-    private static boolean expected(Exception failure) {
+    static boolean expected(Exception failure) {
         return failure.getClass().getPackageName().startsWith("dev.slipway") || failure instanceof FileSystemException;
     }
 

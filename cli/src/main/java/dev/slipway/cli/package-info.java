@@ -10,7 +10,7 @@
  * <tr><td>{@code mesh}</td><td>lays a mesh on a machine, prices and draws it</td><td>{@code MeshCommand}, {@code
  *     MeshBatch}</td></tr>
  * <tr><td>{@code compile}</td><td>compiles a model's programs for machines</td><td>{@code CompileCommand}, {@code
- *     CompiledReport}, {@code LoweredReport}, {@code Comparison}</td></tr>
+ *     ProgramReport}, {@code Comparison}</td></tr>
  * <tr><td>{@code generate}</td><td>runs a model on this CPU</td><td>{@code GenerateCommand}, {@code Generation}, {@code
  *     GenerateBatch}</td></tr>
  * <tr><td>{@code plugins}</td><td>lists, installs and checks PJRT plugins</td><td>{@code PluginsCommand}</td></tr>

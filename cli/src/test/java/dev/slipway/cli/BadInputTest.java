@@ -333,7 +333,7 @@ class BadInputTest {
             delimiter = '|',
             value = {
                 "compile --json --batch=-3 | --batch -3: at least 1 was expected",
-                "compile --lower-only --json | --lower-only needs --module FILE to write to",
+                "compile --lower-only --json --out=x | --out is for what is compiled",
                 "compile --batch=x --json | Invalid value for option '--batch': 'x' is not an int",
                 "generate --json | Error: Missing required argument (specify one of these)",
                 "targets v5e-16 v5e-8 --json | Unmatched argument at index 2: 'v5e-8'",

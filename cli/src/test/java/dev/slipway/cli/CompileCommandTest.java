@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -290,5 +291,108 @@ class CompileCommandTest {
 
         assertThat(run.code()).as(run.err()).isZero();
         assertThat(Files.readString(file)).startsWith("module @sample_decode").contains("mhlo.num_partitions = 16");
+    }
+
+    @Test
+    void whatWasLoweredIsATableForOneMachineAndForSeveral() throws Exception {
+        Path file = folder.resolve("tiny.mlir");
+        String[] command = {"compile", "--model=tiny-llama", "--lower-only"};
+        JsonNode json = Slipway.run(and(command, "--target=v5e-16", "--json", "--module=" + file))
+                .json();
+        String operations =
+                String.format(Locale.ROOT, "%,d", json.get("operations").intValue());
+        String bytes = Figures.bytes(Files.size(file));
+
+        Slipway one = Slipway.run(and(command, "--target=v5e-16"));
+        Slipway written = Slipway.run(and(command, "--target=v5e-16", "--module=" + file));
+        Slipway several = Slipway.run(and(command, "--target=v5e-16,v4-8"));
+
+        assertThat(one.code()).as(one.err()).isZero();
+        assertThat(one.out().lines().toList())
+                .contains(
+                        "  sample_decode of tiny-llama for v5e-16",
+                        "  devices     16 x TPU v5 lite",
+                        "  mesh        data=16 x model=1",
+                        "  operations  " + operations,
+                        "  module      " + bytes)
+                .anyMatch(line -> line.matches("  lower       [0-9.]+ ms, text [0-9.]+ ms"));
+        assertThat(written.out()).contains("  module      " + bytes + ", in " + file);
+        assertThat(several.out().lines().filter(line -> line.startsWith("  v")))
+                .satisfiesExactly(
+                        v5e -> assertThat(v5e).contains("v5e-16", "data=16 x model=1", operations, bytes),
+                        v4 -> assertThat(v4).contains("v4-8", "data=4 x model=1", " ms"));
+    }
+
+    @Test
+    void aModuleThatIsNotWrittenHasNoFileInTheDocument() {
+        JsonNode report = Slipway.run("compile", "--model=tiny-llama", "--target=v5e-4", "--lower-only", "--json")
+                .json();
+
+        assertThat(report.get("module").isNull()).isTrue();
+        assertThat(report.get("module_bytes").longValue()).isGreaterThan(10_000);
+    }
+
+    @Test
+    void aMeshThatOneMachineCannotHaveIsItsRowAndTheOthersGoOn() {
+        String[] command = {
+            "compile", "--model=tiny-llama", "--target=v4-8,v5e-16", "--shape=1,16", "--lower-only", "--method=prefill"
+        };
+        Slipway table = Slipway.run(command);
+        Slipway json = Slipway.run(and(command, "--json"));
+
+        assertThat(table.code()).isOne();
+        assertThat(table.out().lines().filter(line -> line.startsWith("  v")))
+                .satisfiesExactly(
+                        v4 -> assertThat(v4).contains("failed"),
+                        v5e -> assertThat(v5e).contains("data=1 x model=16").doesNotContain("failed"));
+        assertThat(table.out()).containsPattern("note v4-8: .*16.*4");
+        assertThat(table.err()).contains("slipway: 1 of 2 programs failed").doesNotContain("\tat ");
+        assertThat(json.code()).isOne();
+        assertThat(json.json().get("v4-8").get("error").get("type").stringValue())
+                .isEqualTo("MeshShapeException");
+        assertThat(json.json().get("v5e-16").get("devices").intValue()).isEqualTo(16);
+    }
+
+    @Test
+    void aMachineThatNoPluginCompilesForIsItsRowAndTheOthersAreCompiled() throws Exception {
+        Path out = folder.resolve("tiny");
+        String[] command = {"compile", "--model=tiny-llama", "--target=mi300x-8,v5e-4", "--out=" + out};
+        Slipway table = Slipway.run(command);
+        Slipway json = Slipway.run(and(command, "--json"));
+
+        assertThat(table.code()).isOne();
+        assertThat(table.out().lines().filter(line -> line.contains("data=") || line.contains("failed")))
+                .satisfiesExactly(
+                        mi -> assertThat(mi).contains("mi300x-8", "failed"),
+                        v5e -> assertThat(v5e).contains("v5e-4", "data=4 x model=1", " fits "));
+        assertThat(table.out()).contains("note mi300x-8: there is no plugin that compiles for mi300x-8");
+        assertThat(json.code()).isOne();
+        assertThat(json.json().get("mi300x-8").get("error").get("type").stringValue())
+                .isEqualTo("AotException");
+        assertThat(json.json().get("v5e-4").get("fit").get("fits").booleanValue())
+                .isTrue();
+        assertThat(SerializedExecutable.of(Files.readAllBytes(folder.resolve("tiny.v5e-4")))
+                        .code())
+                .isNotEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--method=sample_decode,samples | \"samples\"",
+                "--max-length=100000 | 100000",
+                "--target=v5e-4,v5e-17 | v5e-17"
+            })
+    void whatIsWrongForEveryMachineIsSaidBeforeAnyIsCompiledFor(String option, String said) {
+        Slipway run = Slipway.run("compile", "--model=tiny-llama", "--json", "--target=v5e-4,v4-8", option);
+
+        assertThat(run.code()).isOne();
+        assertThat(run.json().get("error").get("message").stringValue()).contains(said);
+        assertThat(run.err()).doesNotContain("compiling");
+    }
+
+    private static String[] and(String[] command, String... more) {
+        return Stream.concat(Arrays.stream(command), Arrays.stream(more)).toArray(String[]::new);
     }
 }
