@@ -4,6 +4,7 @@ package dev.slipway.runtime;
 import com.google.common.math.LongMath;
 import dev.slipway.runtime.internal.AbiVersions;
 import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.DeepStack;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.KeyValueCallbacks;
 import dev.slipway.runtime.internal.Layouts;
@@ -248,8 +249,9 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Compiles for these devices and loads the result. Compilers descend by recursion on this thread's stack: for chains of 10,000 operations
-     * and more, call this on a thread with a larger one than Java's 1 MiB.
+     * Compiles for these devices and loads the result. Compilers descend by recursion, so a program of more than a few
+     * kilobytes is compiled on a thread of its own, whose stack suits its size; what Java is called back for meanwhile runs
+     * there.
      *
      * @throws UsageException.BadArgument if the options ask for more devices than there are
      * @throws StatusException if the compiler refuses the program
@@ -264,17 +266,20 @@ public final class Client implements AutoCloseable {
         if (platform.name().equals("cpu")) {
             program.checkSizes();
         }
-        return handle.use((api, scratch, client) -> {
-            byte[] proto = options.toProto(program);
-            MemorySegment args = PJRT_Client_Compile_Args.in(scratch);
-            PJRT_Client_Compile_Args.client(args, client);
-            PJRT_Client_Compile_Args.program(args, program.write(scratch).address());
-            PJRT_Client_Compile_Args.compile_options(
-                    args, Native.bytes(scratch, proto).address());
-            PJRT_Client_Compile_Args.compile_options_size(args, proto.length);
-            api.call(PjrtFunction.PJRT_Client_Compile, args);
-            return new LoadedExecutable(this, PJRT_Client_Compile_Args.executable(args));
-        });
+        return DeepStack.call(
+                program.size(),
+                () -> handle.use((api, scratch, client) -> {
+                    byte[] proto = options.toProto(program);
+                    MemorySegment args = PJRT_Client_Compile_Args.in(scratch);
+                    PJRT_Client_Compile_Args.client(args, client);
+                    PJRT_Client_Compile_Args.program(
+                            args, program.write(scratch).address());
+                    PJRT_Client_Compile_Args.compile_options(
+                            args, Native.bytes(scratch, proto).address());
+                    PJRT_Client_Compile_Args.compile_options_size(args, proto.length);
+                    api.call(PjrtFunction.PJRT_Client_Compile, args);
+                    return new LoadedExecutable(this, PJRT_Client_Compile_Args.executable(args));
+                }));
     }
 
     /**

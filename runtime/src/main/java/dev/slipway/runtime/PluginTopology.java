@@ -2,6 +2,7 @@
 package dev.slipway.runtime;
 
 import dev.slipway.runtime.internal.Api;
+import dev.slipway.runtime.internal.DeepStack;
 import dev.slipway.runtime.internal.Handle;
 import dev.slipway.runtime.internal.Layouts;
 import dev.slipway.runtime.internal.Native;
@@ -232,23 +233,29 @@ public final class PluginTopology implements AutoCloseable {
     }
 
     /**
-     * Compiles for this machine.
+     * Compiles for this machine, a program of more than a few kilobytes on a thread of its own, as {@link Client#compile} does.
      *
      * @throws StatusException.CompileTimeHbmOom if the program does not fit the devices' memory
      * @throws StatusException if the compiler refuses the program otherwise
      */
     public Executable compile(Program program, CompileOptions options) {
-        return handle.use((api, scratch, topology) -> {
-            MemorySegment args = PJRT_Compile_Args.in(scratch);
-            byte[] proto = options.toProto(program);
-            PJRT_Compile_Args.topology(args, topology);
-            PJRT_Compile_Args.program(args, program.write(scratch).address());
-            PJRT_Compile_Args.compile_options(args, Native.bytes(scratch, proto).address());
-            PJRT_Compile_Args.compile_options_size(args, proto.length);
-            api.call(PjrtFunction.PJRT_Compile, args);
-            return new Executable(
-                    plugin, PJRT_Compile_Args.executable(args), null, new Platform(platformName(), platformVersion()));
-        });
+        return DeepStack.call(
+                program.size(),
+                () -> handle.use((api, scratch, topology) -> {
+                    MemorySegment args = PJRT_Compile_Args.in(scratch);
+                    byte[] proto = options.toProto(program);
+                    PJRT_Compile_Args.topology(args, topology);
+                    PJRT_Compile_Args.program(args, program.write(scratch).address());
+                    PJRT_Compile_Args.compile_options(
+                            args, Native.bytes(scratch, proto).address());
+                    PJRT_Compile_Args.compile_options_size(args, proto.length);
+                    api.call(PjrtFunction.PJRT_Compile, args);
+                    return new Executable(
+                            plugin,
+                            PJRT_Compile_Args.executable(args),
+                            null,
+                            new Platform(platformName(), platformVersion()));
+                }));
     }
 
     /** The layout that arrays of a type have here (the layouts extension). */

@@ -101,6 +101,11 @@ public final class Program {
         };
     }
 
+    /** How many bytes it has. */
+    int size() {
+        return code.length;
+    }
+
     /** Whether its shardings are GSPMD's and none are Shardy's; the names stand in bytecode as they do in text. */
     boolean isGspmd() {
         return format.equals("mlir") && contains("mhlo.sharding") && !contains("sdy.");

@@ -235,4 +235,55 @@ class ExecutionTest {
             assertThatThrownBy(() -> program.execute(foreign)).isInstanceOf(UsageException.Foreign.class);
         }
     }
+
+    /** Subtractions of the argument, each from what the last one gave. */
+    private static Program subtractions(int count) {
+        StringBuilder text = new StringBuilder("func.func @main(%m: tensor<i32>) -> tensor<i32> {\n");
+        String last = "m";
+        for (int i = 0; i < count; i++) {
+            text.append('%').append(i).append(" = stablehlo.subtract %").append(last);
+            text.append(", %m : tensor<i32>\n");
+            last = String.valueOf(i);
+        }
+        text.append("return %").append(last).append(" : tensor<i32>\n}");
+        return Program.stablehlo(text.toString());
+    }
+
+    @Test
+    void aLongChainOfOperationsIsCompiledAndRunFromAThreadOfLittleStack() throws Exception {
+        Program chain = subtractions(20_000);
+        int[] result = new int[1];
+        Thread little = new Thread(
+                null,
+                () -> {
+                    try (Arena arena = Arena.ofConfined();
+                            LoadedExecutable program = client.compile(chain, CompileOptions.defaults());
+                            Buffer three = client.put(
+                                    MemorySegment.ofArray(new int[] {3}),
+                                    TensorType.of(ElementType.S32),
+                                    client.device(0));
+                            Buffer y = program.execute(three).getFirst()) {
+                        result[0] = y.toHost(arena).get(ValueLayout.JAVA_INT, 0);
+                        assertThat(program.executable().optimizedProgram().text())
+                                .contains("subtract");
+                    }
+                },
+                "little",
+                256 << 10);
+        little.start();
+        little.join();
+
+        assertThat(result[0]).isEqualTo(3 * -19_999);
+    }
+
+    @Test
+    void aRefusalOfALargeProgramTellsWhoAsked() {
+        String text = subtractions(1000).text().replace("%999 = stablehlo.subtract", "%999 = stablehlo.subtrakt");
+
+        assertThatThrownBy(() -> client.compile(Program.stablehlo(text), CompileOptions.defaults()))
+                .isInstanceOf(StatusException.class)
+                .hasMessageContaining("subtrakt")
+                .satisfies(refusal -> assertThat(refusal.getStackTrace())
+                        .anyMatch(frame -> frame.getClassName().equals(ExecutionTest.class.getName())));
+    }
 }
