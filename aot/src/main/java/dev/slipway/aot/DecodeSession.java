@@ -53,9 +53,7 @@ public final class DecodeSession implements AutoCloseable {
         this.mesh = Mesh.of(machine, runner.mesh(), runner.order());
         this.devices = IntStream.of(mesh.deviceIds()).mapToObj(client::device).toList();
         this.arrays = new DeviceArrays(client, mesh, devices);
-        this.form = runner.form() != null
-                ? runner.form()
-                : InferenceRunner.formFor(machine.chip(), runner.model(), mesh, source);
+        this.form = Objects.requireNonNull(runner.withFormFor(machine, source).form());
         this.parameters =
                 ProgramParameters.load(runner.parameterSpecs(mesh, form), runner.model(), source, arrays, devices);
     }

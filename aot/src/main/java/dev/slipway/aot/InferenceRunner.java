@@ -24,6 +24,7 @@ import dev.slipway.mesh.MeshSpec;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.topology.ChipSpec;
 import dev.slipway.topology.Platform;
+import dev.slipway.topology.Topology;
 import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
@@ -172,19 +173,23 @@ public record InferenceRunner(
     }
 
     /**
-     * The form that suits this CPU, given how the weights are stored.
+     * This runner with the form of its programs settled: its own, or the one that suits this CPU, given how the weights are
+     * stored.
      *
-     * @param mesh what the programs run on; weights are cut into blocks for one device alone
+     * @param cpu what the programs run on; weights are cut into blocks for one device alone
      * @param source the weights, of which only the {@linkplain ParameterSource#blockBits bits} are asked for
      */
-    public static Form formFor(ChipSpec cpu, DecoderConfig model, Mesh mesh, ParameterSource source) {
-        Form form = formFor(cpu);
+    public InferenceRunner withFormFor(Topology cpu, ParameterSource source) {
+        return form != null ? this : withForm(suiting(Mesh.of(cpu, mesh, order), source, formFor(cpu.chip())));
+    }
+
+    private Form suiting(Mesh on, ParameterSource source, Form form) {
         IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
         IntSummaryStatistics layers = new IntSummaryStatistics();
         for (int i = 0; i < model.depth(); i++) {
             layers.combine(bits(Parameters.ofLayer(model), "layers/" + i + "/", source));
         }
-        if (mesh.size() > 1 || Math.max(outside.getMax(), layers.getMax()) > 8) {
+        if (on.size() > 1 || Math.max(outside.getMax(), layers.getMax()) > 8) {
             return form;
         }
         return form.withMatrices(layers.getMax() > 4 ? Form.Matrices.BLOCKS : Form.Matrices.HALF_BLOCKS);

@@ -208,9 +208,9 @@ final class GenerateCommand implements Callable<Integer> {
     }
 
     private LocalModel local(PluginLocator plugins, Model opened, Topology machine) {
-        LocalModel usual = LocalModel.of(plugins, opened, machine, mesh.spec());
-        Form form = layers == null ? usual.form() : usual.form().withLayers(layers);
-        return usual.withForm(matrices == null ? form : form.withMatrices(matrices));
+        return LocalModel.of(plugins, opened, machine, mesh.spec())
+                .withForm(form -> layers == null ? form : form.withLayers(layers))
+                .withForm(form -> matrices == null ? form : form.withMatrices(matrices));
     }
 
     private int batch(PluginsOnDemand plugins, LocalModel local, Path file) throws IOException {

@@ -6,34 +6,34 @@ import dev.slipway.aot.InferenceRunner;
 import dev.slipway.aot.PluginLocator;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.Form;
-import dev.slipway.mesh.Mesh;
 import dev.slipway.mesh.MeshSpec;
 import dev.slipway.topology.Topology;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
 
 /**
  * A model that is to run here, and how.
  *
  * @param machine {@code cpu} or {@code cpu-N}
- * @param form how its programs are written
+ * @param usual has the form of its programs; their options are each program's own
  */
-record LocalModel(PluginLocator plugins, Model model, Topology machine, MeshSpec mesh, Form form) {
+record LocalModel(PluginLocator plugins, Model model, Topology machine, InferenceRunner usual) {
     /** A model whose programs are written as suits the machine and the weights, in the types that its folder states. */
     static LocalModel of(PluginLocator plugins, Model model, Topology machine, MeshSpec mesh) {
-        Form suiting = InferenceRunner.formFor(
-                machine.chip(),
-                model.config(),
-                Mesh.of(machine, mesh),
-                model.weights().parameters());
-        return new LocalModel(plugins, model, machine, mesh, model.withStatedTypes(suiting));
+        InferenceRunner suiting = InferenceRunner.of(model.config(), DecodeOptions.greedy(1))
+                .withMesh(mesh)
+                .withFormFor(machine, model.weights().parameters());
+        return new LocalModel(plugins, model, machine, suiting).withForm(model::withStatedTypes);
     }
 
     /** This model with its programs written in another way. */
-    LocalModel withForm(Form other) {
-        return new LocalModel(plugins, model, machine, mesh, other);
+    LocalModel withForm(UnaryOperator<Form> change) {
+        Form form = Objects.requireNonNull(usual.form(), "settled when this was made");
+        return new LocalModel(plugins, model, machine, usual.withForm(change.apply(form)));
     }
 
     InferenceRunner runner(DecodeOptions options) {
-        return InferenceRunner.of(model.config(), options).withMesh(mesh).withForm(form);
+        return usual.withOptions(options);
     }
 
     /** Puts the weights on the devices; close the session when all is run. */
