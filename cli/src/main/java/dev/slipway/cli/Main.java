@@ -3,6 +3,8 @@ package dev.slipway.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -43,9 +45,9 @@ public final class Main implements Runnable {
 
     /** Runs the command line and exits with its code. */
     public static void main(String[] arguments) {
-        PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
+        Stdout out = new Stdout(new FileOutputStream(FileDescriptor.out));
         PrintWriter err = new PrintWriter(new CurrentErr(), true, StandardCharsets.UTF_8);
-        int code = run(out, err, arguments);
+        int code = out.code(run(out.writer(), err, arguments), err);
         if (JVM_OPTIONS.stream().anyMatch(name -> System.getenv(name) != null)) {
             System.exit(code);
         }
