@@ -103,9 +103,10 @@ public final class AotCompiler {
     /**
      * A lowered program and how long it took.
      *
+     * @param form how it is written
      * @param seconds model and mesh to module
      */
-    public record Lowered(InferenceProgram program, Topology topology, double seconds) {}
+    public record Lowered(InferenceProgram program, Topology topology, Form form, double seconds) {}
 
     /** Lowers a program without compiling it; no plugin is needed. Throws as {@link #compileInferencePrograms} does. */
     public static Lowered lower(
@@ -114,7 +115,7 @@ public final class AotCompiler {
         Form form = runner.form() != null ? runner.form() : InferenceRunner.formFor(machine.chip());
         long start = System.nanoTime();
         InferenceProgram program = runner.lower(mesh, form, method, inputBatchSpec);
-        return new Lowered(program, machine, seconds(start));
+        return new Lowered(program, machine, form, seconds(start));
     }
 
     /**
@@ -138,7 +139,7 @@ public final class AotCompiler {
         CompileJob job = new CompileJob(
                 machine.plugin(),
                 lowered.program().mesh().deviceIds(),
-                CompilerOptions.of(machine.platform(), compilerOptions),
+                CompilerOptions.of(machine.platform(), lowered.form(), compilerOptions),
                 module);
         PluginLocator.Location plugin = plugins.locate(machine.platform());
         CompileJob.Artifact artifact = switch (isolation) {

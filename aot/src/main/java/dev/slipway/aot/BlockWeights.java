@@ -2,6 +2,7 @@
 package dev.slipway.aot;
 
 import dev.slipway.lowering.Blocks;
+import dev.slipway.stablehlo.ElementType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -10,7 +11,7 @@ import java.lang.foreign.ValueLayout;
  * numbers alone, whatever the file's encoding was, so nothing is lost; other numbers are rounded to the nearest of 256
  * (or 16) steps between the block's least and greatest.
  */
-final class BlockWeights {
+final class BlockWeights implements MatrixWriter {
     /** How far from a whole step a number may be, in steps, and still be taken for one. */
     private static final float TOLERANCE = 1f / 1024;
 
@@ -38,13 +39,13 @@ final class BlockWeights {
         this.offset = offset;
     }
 
-    /**
-     * Writes some outputs.
-     *
-     * @param numbers {@code f32[count, in]}
-     * @param first which output the first of them is
-     */
-    void write(MemorySegment numbers, long in, long first, long count) {
+    @Override
+    public ElementType reads() {
+        return ElementType.F32;
+    }
+
+    @Override
+    public void write(MemorySegment numbers, long in, long first, long count) {
         Block[] blocks = new Block[TILE];
         for (int i = 0; i < TILE; i++) {
             blocks[i] = new Block(bits);

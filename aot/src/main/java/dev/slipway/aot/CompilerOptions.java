@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.aot;
 
+import dev.slipway.lowering.Form;
 import dev.slipway.runtime.CompileOptions;
 import dev.slipway.runtime.StatusException;
 import dev.slipway.topology.Platform;
@@ -14,7 +15,7 @@ import java.util.function.Function;
  * Options of a compiler by name: strings, booleans, longs and doubles. In the order of names, so that equal options make
  * equal jobs.
  *
- * @param suggested what suits a platform; a plugin that does not know one of them goes without it
+ * @param suggested what suits a form on a platform; a plugin that does not know one of them goes without it
  * @param given what the caller gives, over what is suggested
  */
 record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given) {
@@ -29,15 +30,15 @@ record CompilerOptions(Map<String, Object> suggested, Map<String, Object> given)
         given = Collections.unmodifiableMap(new TreeMap<>(given));
     }
 
-    /** What is given over what suits a platform; whole numbers of any type are longs. */
-    static CompilerOptions of(Platform platform, Map<String, ?> given) {
+    /** What is given over what suits a form on a platform; whole numbers of any type are longs. */
+    static CompilerOptions of(Platform platform, Form form, Map<String, ?> given) {
         Map<String, Object> normalised = new TreeMap<>();
         given.forEach((name, value) -> normalised.put(
                 name,
                 value instanceof Integer || value instanceof Short || value instanceof Byte
                         ? Long.valueOf(((Number) value).longValue())
                         : value));
-        return new CompilerOptions(InferenceRunner.compilerOptionsFor(platform), normalised);
+        return new CompilerOptions(InferenceRunner.compilerOptionsFor(platform, form), normalised);
     }
 
     /**

@@ -110,7 +110,7 @@ public final class DecodeSession implements AutoCloseable {
 
     private LoadedProgram compile(InferenceProgram program) {
         Program module = Program.stablehlo(program.module().toString());
-        LoadedExecutable executable = CompilerOptions.of(machine.platform(), asWritten())
+        LoadedExecutable executable = CompilerOptions.of(machine.platform(), form, asWritten())
                 .compile(mesh.deviceIds(), options -> client.compile(module, options))
                 .result();
         return new LoadedProgram(program, executable, parameters, arrays);

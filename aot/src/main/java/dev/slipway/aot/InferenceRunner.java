@@ -150,7 +150,10 @@ public record InferenceRunner(
                         .withTokensPerPass(tokensOfReading(chip))
                         .withWholeBelow(numbersOfAHop(chip));
             case GPU -> Form.scanned(ElementType.BF16).withWholeBelow(numbersOfAHop(chip));
-            case CPU -> Form.scanned(ElementType.F32).withCacheOrder(Form.CacheOrder.KEYS_TIME_LAST);
+            case CPU ->
+                Form.scanned(ElementType.F32)
+                        .withProducts(Form.Products.JOINED)
+                        .withCacheOrder(Form.CacheOrder.KEYS_TIME_LAST);
         };
     }
 
@@ -177,29 +180,34 @@ public record InferenceRunner(
      * stored.
      *
      * @param cpu what the programs run on; weights are cut into blocks for one device alone
-     * @param source the weights, of which only the {@linkplain ParameterSource#blockBits bits} are asked for
+     * @param source the weights, of which only the {@linkplain ParameterSource#storedBits bits} are asked for
      */
     public InferenceRunner withFormFor(Topology cpu, ParameterSource source) {
         return form != null ? this : withForm(suiting(Mesh.of(cpu, mesh, order), source, formFor(cpu.chip())));
     }
 
     private Form suiting(Mesh on, ParameterSource source, Form form) {
+        if (on.size() > 1) {
+            return form;
+        }
         IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
         IntSummaryStatistics layers = new IntSummaryStatistics();
         for (int i = 0; i < model.depth(); i++) {
             layers.combine(bits(Parameters.ofLayer(model), "layers/" + i + "/", source));
         }
-        if (on.size() > 1 || Math.max(outside.getMax(), layers.getMax()) > 8) {
-            return form;
+        int least = Math.min(outside.getMin(), layers.getMin());
+        int most = Math.max(outside.getMax(), layers.getMax());
+        if (most > 8) {
+            return form.withMatrices(least == 16 && most == 16 ? Form.Matrices.PAIRS : Form.Matrices.INPUT_MAJOR);
         }
         return form.withMatrices(layers.getMax() > 4 ? Form.Matrices.BLOCKS : Form.Matrices.HALF_BLOCKS);
     }
 
-    /** Bits of the matrices' numbers, 32 for those that are not in blocks. */
+    /** Bits of the matrices' numbers, 32 for those that are neither in blocks nor bfloat16. */
     private static IntSummaryStatistics bits(Map<String, Weight> weights, String prefix, ParameterSource source) {
         return weights.values().stream()
                 .filter(weight -> weight.outputs() > 0)
-                .mapToInt(weight -> source.blockBits(prefix + weight.name()).orElse(32))
+                .mapToInt(weight -> source.storedBits(prefix + weight.name()).orElse(32))
                 .summaryStatistics();
     }
 
@@ -207,10 +215,10 @@ public record InferenceRunner(
     private static final long SPARSE_CORE_BYTES = 1L << 20;
 
     /**
-     * The compiler options that suit a platform's form; what a caller gives comes on top. docs/performance.md has the
+     * The compiler options that suit a form on a platform; what a caller gives comes on top. docs/performance.md has the
      * measurements.
      */
-    static Map<String, Object> compilerOptionsFor(Platform platform) {
+    static Map<String, Object> compilerOptionsFor(Platform platform, Form form) {
         return switch (platform) {
             case TPU ->
                 Map.of(
@@ -231,8 +239,12 @@ public record InferenceRunner(
                         "xla_tpu_sparse_core_reduce_scatter_offload_min_size_in_bytes",
                         SPARSE_CORE_BYTES);
             case GPU -> Map.of();
-            // Sums in YNNPACK's subgraphs run over intermediate arrays; XLA's own loops keep them in registers.
-            case CPU -> Map.of("xla_cpu_experimental_ynn_fusion_type", "", "xla_cpu_prefer_vector_width", 512L);
+            // Sums in YNNPACK's subgraphs run over intermediate arrays; XLA's own loops keep them in registers. But it
+            // alone multiplies matrices of bfloat16: XLA makes float32 of them first, all at once.
+            case CPU ->
+                form.compute().equals(ElementType.F32)
+                        ? Map.of("xla_cpu_experimental_ynn_fusion_type", "", "xla_cpu_prefer_vector_width", 512L)
+                        : Map.of("xla_cpu_prefer_vector_width", 512L);
         };
     }
 }

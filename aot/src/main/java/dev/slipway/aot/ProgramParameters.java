@@ -11,7 +11,6 @@ import dev.slipway.lowering.TensorSpec;
 import dev.slipway.runtime.Buffer;
 import dev.slipway.runtime.Client.HostSemantics;
 import dev.slipway.runtime.Device;
-import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -58,7 +57,7 @@ final class ProgramParameters implements AutoCloseable {
             while (next < specs.size()) {
                 TensorSpec spec = specs.get(next);
                 Optional<Blocks> blocks = Blocks.of(spec);
-                int parts = blocks.isPresent() ? Blocks.Part.values().length : 1;
+                int parts = blocks.map(each -> each.together().size()).orElse(1);
                 if (blocks.isPresent()) {
                     parameters.addBlocks(
                             specs.subList(next, next + parts), blocks.get(), model, source, devices.getFirst());
@@ -111,7 +110,9 @@ final class ProgramParameters implements AutoCloseable {
             List<MemorySegment> layer = data.stream()
                     .map(all -> all.asSlice(all.byteSize() / layers * i, all.byteSize() / layers))
                     .toList();
-            BlockWeights to = new BlockWeights(bits, out, layer.get(0), layer.get(1), layer.get(2));
+            MatrixWriter to = layer.size() == 1
+                    ? new PlainWeights(bits, out, layer.getFirst())
+                    : new BlockWeights(bits, out, layer.get(0), layer.get(1), layer.get(2));
             String prefix = rank == 4 ? LAYERS + i + "/" : blocks.layers();
             long first = 0;
             for (String matrix : blocks.weights()) {
@@ -119,8 +120,9 @@ final class ProgramParameters implements AutoCloseable {
                 long count = Objects.requireNonNull(weights.get(matrix + "/weight"), matrix)
                         .out();
                 try (Arena scratch = Arena.ofConfined()) {
-                    MemorySegment numbers = scratch.allocate(4 * count * in, 64);
-                    source.read(name, numbers, ElementType.F32);
+                    MemorySegment numbers =
+                            scratch.allocate(DeviceArrays.element(to.reads()).hostBytes() * count * in, 64);
+                    source.read(name, numbers, to.reads());
                     to.write(numbers, in, first, count);
                 }
                 first += count;

@@ -15,6 +15,7 @@ import dev.slipway.stablehlo.Module;
 import dev.slipway.topology.Platform;
 import dev.slipway.topology.PluginSpec;
 import dev.slipway.topology.Topologies;
+import dev.slipway.topology.Topology;
 import dev.slipway.topology.UnknownTopologyException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -108,7 +109,7 @@ class AotCompilerTest {
                 ImmutableList.of());
 
         assertThatThrownBy(() -> new AotCompiler(plugins)
-                        .compile(new AotCompiler.Lowered(program, tiny.topology(), 0), Map.of()))
+                        .compile(new AotCompiler.Lowered(program, tiny.topology(), tiny.form(), 0), Map.of()))
                 .isInstanceOf(UsageException.BadArgument.class)
                 .hasMessageContaining("tensor<?xf32>");
     }
@@ -163,7 +164,8 @@ class AotCompilerTest {
                 0,
                 ImmutableList.of());
 
-        assertThatThrownBy(() -> compiler.compile(new AotCompiler.Lowered(dynamic, lowered.topology(), 0), Map.of()))
+        assertThatThrownBy(() -> compiler.compile(
+                        new AotCompiler.Lowered(dynamic, lowered.topology(), lowered.form(), 0), Map.of()))
                 .isInstanceOf(UsageException.BadArgument.class);
         assertThatThrownBy(() -> compiler.compile(lowered, Map.of("xla_cpu_enable_fast_math", List.of(true))))
                 .isInstanceOf(AotException.class)
@@ -239,8 +241,9 @@ class AotCompilerTest {
     @ParameterizedTest
     @ValueSource(strings = {"cpu", "v5e-4"})
     void thePluginKnowsAllThatIsSuggested(String machine) {
+        Topology topology = Topologies.resolve(machine);
         CompilerOptions suggested =
-                CompilerOptions.of(Topologies.resolve(machine).platform(), Map.of());
+                CompilerOptions.of(topology.platform(), InferenceRunner.formFor(topology.chip()), Map.of());
 
         assertThat(known(machine, suggested)).isEqualTo(suggested);
     }

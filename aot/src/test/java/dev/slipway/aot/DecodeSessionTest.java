@@ -3,25 +3,34 @@ package dev.slipway.aot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.slipway.lowering.Control;
 import dev.slipway.lowering.DecodeOptions;
 import dev.slipway.lowering.DecoderConfig;
+import dev.slipway.lowering.Form;
 import dev.slipway.lowering.LoweringException;
+import dev.slipway.lowering.ParameterSource;
 import dev.slipway.lowering.RandomSource;
 import dev.slipway.runtime.Leaks;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.TensorType;
 import dev.slipway.topology.Topologies;
+import dev.slipway.topology.Topology;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class DecodeSessionTest {
     private static final DecoderConfig TINY = TinyLlama.withHeads(4, 2);
@@ -36,6 +45,57 @@ class DecodeSessionTest {
 
     private static Map<Control, HostArray> temperatures(float first, float second) {
         return Map.of(Control.TEMPERATURE, HostArray.of(new float[] {first, second}, 2));
+    }
+
+    /** What was decoded of some prompts, and in which form. */
+    private record Decoded(Form form, Map<String, HostArray> results) {
+        int[] tokens() {
+            return results.get("sequences").ints();
+        }
+
+        float[] scores() {
+            return results.get("token_scores").floats();
+        }
+    }
+
+    private static Decoded decode(ParameterSource weights, int rows, UnaryOperator<Form> change) {
+        Topology cpu = Topologies.resolve("cpu");
+        InferenceRunner runner = InferenceRunner.of(TINY, DecodeOptions.greedy(16));
+        Form form = Objects.requireNonNull(runner.withFormFor(cpu, weights).form());
+        int[][] prompts = IntStream.range(0, rows)
+                .mapToObj(row -> new int[] {17 + row, 201, 33 + 2 * row})
+                .toArray(int[][]::new);
+        try (DecodeSession session =
+                DecodeSession.open(PluginLocator.ofUser(), runner.withForm(change.apply(form)), cpu, weights)) {
+            return new Decoded(session.form(), session.sampleDecode(prompts, 8, Map.of(), KEY));
+        }
+    }
+
+    private static Decoded outputMajor(ParameterSource weights, int rows) {
+        return decode(weights, rows, form -> form.withMatrices(Form.Matrices.OUTPUT_MAJOR));
+    }
+
+    /** Up to four rows are multiplied by other operations than more. */
+    @ParameterizedTest
+    @CsvSource({"1, SCANNED", "4, UNROLLED", "5, SCANNED"})
+    void weightsOfBfloat16LieInPairsAndNothingIsLost(int rows, Form.Layers layers) {
+        Decoded pairs = decode(RandomWeights.BF16, rows, form -> form.withLayers(layers));
+        Decoded whole = outputMajor(RandomWeights.BF16, rows);
+
+        assertThat(pairs.form().matrices()).isEqualTo(Form.Matrices.PAIRS);
+        assertThat(pairs.tokens()).containsExactly(whole.tokens());
+        assertThat(pairs.scores()).containsExactly(whole.scores(), within(1e-5f));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 5})
+    void weightsOfFloat32LieInputMajor(int rows) {
+        Decoded inputMajor = decode(RandomWeights.F32, rows, form -> form);
+        Decoded outputMajor = outputMajor(RandomWeights.F32, rows);
+
+        assertThat(inputMajor.form().matrices()).isEqualTo(Form.Matrices.INPUT_MAJOR);
+        assertThat(inputMajor.tokens()).containsExactly(outputMajor.tokens());
+        assertThat(inputMajor.scores()).containsExactly(outputMajor.scores(), within(1e-5f));
     }
 
     @Test

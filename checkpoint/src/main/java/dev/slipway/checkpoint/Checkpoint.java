@@ -113,12 +113,13 @@ public sealed interface Checkpoint extends AutoCloseable permits OpenCheckpoint 
     Optional<MemorySegment> mapped(String name, Dtype dtype);
 
     /**
-     * How many bits the file has for each number of a weight, where blocks of 32 neighbouring inputs share a step and an
-     * offset: 4, 5 or 8, as in GGUF's {@code Q4_0} to {@code Q8_0}, {@code Q4_K} and {@code Q5_K}. Empty for other weights.
+     * How many bits the file has for each number of a weight: 4, 5 or 8 where blocks of 32 neighbouring inputs share a step
+     * and an offset, as in GGUF's {@code Q4_0} to {@code Q8_0}, {@code Q4_K} and {@code Q5_K}; 16 where they are bfloat16.
+     * Empty for other weights, and for one that is joined of several unlike ones.
      *
      * @throws CheckpointException if there is no such weight
      */
-    OptionalInt blockBits(String name);
+    OptionalInt storedBits(String name);
 
     /** The weights as programs take them, float32 or bfloat16; usable until the checkpoint is closed. */
     ParameterSource parameters();

@@ -20,9 +20,12 @@ import java.util.function.UnaryOperator;
 record LocalModel(PluginLocator plugins, Model model, Topology machine, InferenceRunner usual) {
     /** A model whose programs are written as suits the machine and the weights, in the types that its folder states. */
     static LocalModel of(PluginLocator plugins, Model model, Topology machine, MeshSpec mesh) {
-        InferenceRunner suiting = InferenceRunner.of(model.config(), DecodeOptions.greedy(1))
-                .withMesh(mesh)
-                .withFormFor(machine, model.weights().parameters());
+        InferenceRunner runner =
+                InferenceRunner.of(model.config(), DecodeOptions.greedy(1)).withMesh(mesh);
+        // AXLearn's scores are compared to the last digits, so sums are in its order whatever the file's types are.
+        InferenceRunner suiting = model.axlearn()
+                ? runner.withForm(InferenceRunner.formFor(machine.chip()))
+                : runner.withFormFor(machine, model.weights().parameters());
         return new LocalModel(plugins, model, machine, suiting).withForm(model::withStatedTypes);
     }
 

@@ -25,22 +25,28 @@ import tools.jackson.databind.JsonNode;
 class TinyFamiliesTest {
     @ParameterizedTest
     @CsvSource({
-        "llama, SCANNED",
-        "llama, UNROLLED",
-        "gemma3_text, SCANNED",
-        "gemma3_text, UNROLLED",
-        "gpt2, SCANNED",
-        "olmo2, SCANNED",
-        "olmo3, SCANNED",
-        "smollm3, SCANNED",
-        "smollm3, UNROLLED",
-        "qwen3_moe, SCANNED"
+        "llama, SCANNED, OUTPUT_MAJOR",
+        "llama, UNROLLED, OUTPUT_MAJOR",
+        "llama, SCANNED, INPUT_MAJOR",
+        "gemma3_text, SCANNED, OUTPUT_MAJOR",
+        "gemma3_text, UNROLLED, OUTPUT_MAJOR",
+        "gemma3_text, UNROLLED, INPUT_MAJOR",
+        "gpt2, SCANNED, OUTPUT_MAJOR",
+        "gpt2, SCANNED, INPUT_MAJOR",
+        "olmo2, SCANNED, OUTPUT_MAJOR",
+        "olmo3, SCANNED, OUTPUT_MAJOR",
+        "smollm3, SCANNED, OUTPUT_MAJOR",
+        "smollm3, UNROLLED, OUTPUT_MAJOR",
+        "qwen3_moe, SCANNED, OUTPUT_MAJOR",
+        "qwen3_moe, SCANNED, INPUT_MAJOR"
     })
-    void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers) throws Exception {
+    void logitsAndGreedyTokensEqualTheReference(String family, Form.Layers layers, Form.Matrices matrices)
+            throws Exception {
         Path folder = Path.of(Slipway.class.getResource("golden/tiny/" + family).toURI());
         try (Model model = Model.open(folder.toString(), new PluginsOnDemand(new Output()))) {
-            Form form =
-                    InferenceRunner.formFor(Topologies.resolve("cpu").chip()).withLayers(layers);
+            Form form = InferenceRunner.formFor(Topologies.resolve("cpu").chip())
+                    .withLayers(layers)
+                    .withMatrices(matrices);
             InferenceRunner runner =
                     InferenceRunner.of(model.config(), DecodeOptions.greedy(64)).withForm(form);
             JsonNode cases = Slipway.golden("tiny/" + family + "/expected.json").get("cases");

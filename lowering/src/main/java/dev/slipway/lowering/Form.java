@@ -14,6 +14,7 @@ import java.util.function.Consumer;
  *     {@link AxlearnPrograms} only means, softmax and what follows the logits, and of norms more where their
  *     {@linkplain DecoderConfig.Norm.Precision precision} says so
  * @param cache element type of keys and values at rest
+ * @param products how products with matrices of more than two dimensions are written
  * @param cacheOrder in which order the cache's last two dimensions are
  * @param cacheWrites when a scanned decode step writes the cache that is its argument
  * @param tokensPerPass the least number of prompt tokens that a device multiplies a matrix with each time it reads it:
@@ -27,6 +28,7 @@ public record Form(
         ElementType weights,
         ElementType compute,
         ElementType cache,
+        Products products,
         CacheOrder cacheOrder,
         CacheWrites cacheWrites,
         int tokensPerPass,
@@ -52,7 +54,25 @@ public record Form(
          */
         BLOCKS,
         /** Blocks of 4-bit steps in the layers, and of 8-bit steps in the head, as files with 4 bits a weight have them. */
-        HALF_BLOCKS
+        HALF_BLOCKS,
+        /**
+         * Pairs of bfloat16 numbers, multiplied as float32: half of float32's bytes, and nothing is lost where the numbers
+         * were stored as bfloat16. They lie as {@link Blocks} do.
+         */
+        PAIRS,
+        /**
+         * Float32 numbers that lie as {@link Blocks} do in the layers: a step reads stacked ones where they are, which XLA:CPU
+         * copies layer by layer if they are output-major.
+         */
+        INPUT_MAJOR
+    }
+
+    /** How products with matrices of more than two dimensions are written: those of heads, and those of experts. */
+    public enum Products {
+        /** With the dimensions that they have: libtpu's tiles hold the last two. */
+        AS_STORED,
+        /** With two, heads or experts joined with what is within them: XLA:CPU transposes, and so copies, any other first. */
+        JOINED
     }
 
     /** In which order the cache's last two dimensions are. */
@@ -62,8 +82,9 @@ public record Form(
         /** {@code [..., head_dim, columns]}, as AXLearn has it: nothing is padded where heads are narrower than a vector. */
         TIME_LAST,
         /**
-         * Keys {@code [..., head_dim, columns]}, values {@code [..., columns, head_dim]}, columns filled up to a multiple of 32: in
-         * this order XLA:CPU can sum over either without copying it first, and a step's attention is written so.
+         * Keys {@code [..., head_dim, columns]}, values {@code [..., columns, head_dim]}, in this order XLA:CPU
+         * can sum over either without copying it first. Where all is float32 a step's attention is written so, and columns
+         * are filled up to a multiple of 32, or of 8 where there are fewer.
          */
         KEYS_TIME_LAST
     }
@@ -98,6 +119,7 @@ public record Form(
                 type,
                 type,
                 type,
+                Products.AS_STORED,
                 CacheOrder.HEAD_LAST,
                 CacheWrites.BY_LAYER,
                 0,
@@ -133,6 +155,11 @@ public record Form(
         return with(form -> form.cache = type);
     }
 
+    /** This form with products with matrices of more than two dimensions written in another way. */
+    public Form withProducts(Products other) {
+        return with(form -> form.products = other);
+    }
+
     /** This form with keys and values at rest in another order. */
     public Form withCacheOrder(CacheOrder other) {
         return with(form -> form.cacheOrder = other);
@@ -166,6 +193,7 @@ public record Form(
         private ElementType weights;
         private ElementType compute;
         private ElementType cache;
+        private Products products;
         private CacheOrder cacheOrder;
         private CacheWrites cacheWrites;
         private int tokensPerPass;
@@ -177,6 +205,7 @@ public record Form(
             this.weights = from.weights;
             this.compute = from.compute;
             this.cache = from.cache;
+            this.products = from.products;
             this.cacheOrder = from.cacheOrder;
             this.cacheWrites = from.cacheWrites;
             this.tokensPerPass = from.tokensPerPass;
@@ -185,7 +214,16 @@ public record Form(
 
         Form form() {
             return new Form(
-                    layers, matrices, weights, compute, cache, cacheOrder, cacheWrites, tokensPerPass, wholeBelow);
+                    layers,
+                    matrices,
+                    weights,
+                    compute,
+                    cache,
+                    products,
+                    cacheOrder,
+                    cacheWrites,
+                    tokensPerPass,
+                    wholeBelow);
         }
     }
 }

@@ -18,11 +18,11 @@ public interface ParameterSource {
     void read(String name, MemorySegment target, ElementType type);
 
     /**
-     * How many bits each number of a weight is stored in, if blocks of 32 inputs share a step and an offset, as in GGUF's
-     * {@code Q4_1} and {@code Q8_0}; empty for other weights. Programs for this CPU take matrices so where all are, at a
-     * quarter or an eighth of the memory traffic and without loss.
+     * How many bits each number of a weight is stored in: at most 8 where blocks of 32 inputs share a step and an offset, as
+     * in GGUF's {@code Q4_1} and {@code Q8_0}; 16 where they are bfloat16; empty for other weights. Programs for this CPU
+     * take matrices so where all are, at a half to an eighth of the memory traffic and without loss.
      */
-    default OptionalInt blockBits(String name) {
+    default OptionalInt storedBits(String name) {
         return OptionalInt.empty();
     }
 }

@@ -18,6 +18,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.IntSummaryStatistics;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -80,8 +81,8 @@ public record OpenCheckpoint(
             }
 
             @Override
-            public OptionalInt blockBits(String name) {
-                return OpenCheckpoint.this.blockBits(name);
+            public OptionalInt storedBits(String name) {
+                return OpenCheckpoint.this.storedBits(name);
             }
         };
     }
@@ -94,16 +95,12 @@ public record OpenCheckpoint(
     }
 
     @Override
-    public OptionalInt blockBits(String name) {
-        int most = 0;
-        for (View part : parts(name)) {
-            OptionalInt bits = part.blockBits();
-            if (bits.isEmpty()) {
-                return bits;
-            }
-            most = Math.max(most, bits.getAsInt());
-        }
-        return OptionalInt.of(most);
+    public OptionalInt storedBits(String name) {
+        IntSummaryStatistics bits = parts(name).stream()
+                .mapToInt(part -> part.storedBits().orElse(Integer.MAX_VALUE))
+                .summaryStatistics();
+        boolean alike = bits.getMax() <= 8 || (bits.getMax() == 16 && bits.getMin() == 16);
+        return alike ? OptionalInt.of(bits.getMax()) : OptionalInt.empty();
     }
 
     @Override

@@ -79,8 +79,11 @@ record View(StoredTensor tensor, long offset, ImmutableList<Step> steps) {
                         && steps.subList(0, steps.size() - 1).stream().allMatch(s -> s.stride() % block == 0));
     }
 
-    /** Bits of a number, if 32 neighbouring ones share a step and an offset. */
-    OptionalInt blockBits() {
+    /** Bits of a number, if 32 neighbouring ones share a step and an offset, or if it is a bfloat16. */
+    OptionalInt storedBits() {
+        if (tensor.encoding() == Encoding.BF16) {
+            return OptionalInt.of(16);
+        }
         if (steps.getLast().stride() != 1) {
             return OptionalInt.empty();
         }

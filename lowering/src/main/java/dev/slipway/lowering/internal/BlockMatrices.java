@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import dev.slipway.lowering.Blocks;
 import dev.slipway.lowering.Blocks.Part;
 import dev.slipway.lowering.Form;
+import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.stablehlo.DotDimensionNumbers;
 import dev.slipway.stablehlo.ElementType;
@@ -14,6 +15,7 @@ import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Matrices in {@link Blocks}, and products with them.
@@ -37,7 +39,13 @@ final class BlockMatrices {
 
     /** Whether a weight lies in blocks. */
     static boolean holds(Form form, Weight weight) {
-        return form.matrices() != Form.Matrices.OUTPUT_MAJOR && weight.outputs() > 0 && weight.in() % Blocks.SIZE == 0;
+        boolean matrix = weight.outputs() > 0 && weight.in() % Blocks.SIZE == 0;
+        return switch (form.matrices()) {
+            case OUTPUT_MAJOR -> false;
+            case BLOCKS, HALF_BLOCKS, PAIRS -> matrix;
+            // A head is stacked over no layers, and may be the embedding.
+            case INPUT_MAJOR -> matrix && weight.axes().getFirst() != Parameters.Axis.VOCABULARY;
+        };
     }
 
     /** The matrices that lie together with this one, of those that a layer has. */
@@ -52,37 +60,41 @@ final class BlockMatrices {
     /**
      * Type of a part of a matrix.
      *
-     * @param bits of the steps: 4 or 8
+     * @param bits of a number in the words: 4 to 32
      */
     static TensorType type(Part part, int bits, long in, long out) {
         return switch (part) {
-            case STEPS -> TensorType.of(ElementType.I32, in / Blocks.SIZE, bits, out);
+            case STEPS, PAIRS -> TensorType.of(ElementType.I32, in / Blocks.SIZE, bits, out);
+            case NUMBERS -> TensorType.of(ElementType.F32, in / Blocks.SIZE, Blocks.SIZE, out);
             case STEP, OFFSET -> TensorType.of(ElementType.F32, in / Blocks.SIZE, out);
         };
     }
 
     /** {@code x [rows, in]} times joined matrices: {@code f32[rows, out]}. */
-    static Value product(Ops o, DecoderEmitter.Weights weights, List<String> names, Value x) {
+    static Value product(Ops o, Form form, DecoderEmitter.Weights weights, List<String> names, Value x) {
         ImmutableList<String> joined = ImmutableList.copyOf(names);
-        List<Value> parts = new ArrayList<>();
-        for (Part part : Part.values()) {
-            parts.add(weights.get(new Blocks("", joined, part).name()));
-        }
+        List<Value> parts = Blocks.parts(form.matrices()).stream()
+                .map(part -> weights.get(new Blocks("", joined, part).name()))
+                .toList();
+        @Nullable Scale scale = parts.size() == 1 ? null : new Scale(parts.get(1), parts.get(2));
         // What made x would otherwise be computed again for each number of the matrix.
         Value x32 = o.b().optimizationBarrier(List.of(o.convert(x, ElementType.F32)))
                 .getFirst();
         return o.size(x, 0) <= FEW_ROWS
-                ? sums(o, x32, parts.get(0), parts.get(1), parts.get(2))
-                : dense(o, x32, parts.get(0), parts.get(1), parts.get(2));
+                ? sums(o, x32, parts.getFirst(), scale)
+                : dense(o, x32, parts.getFirst(), scale);
     }
 
+    /** What the numbers of each block are multiples of, and from where: {@code f32[in / 32, out]} each. */
+    private record Scale(Value step, Value offset) {}
+
     /** The sums of each block by themselves, then over the blocks. */
-    private static Value sums(Ops o, Value x, Value steps, Value step, Value offset) {
+    private static Value sums(Ops o, Value x, Value words, @Nullable Scale scale) {
         long rows = o.size(x, 0);
-        long blocks = o.size(steps, 0);
-        long out = o.size(steps, 2);
+        long blocks = o.size(words, 0);
+        long out = o.size(words, 2);
         Value inputs = o.transpose(o.b().reshape(x, rows, blocks, Blocks.SIZE), 1, 2, 0);
-        List<Value> numbers = numbers(o, steps);
+        List<Value> numbers = numbers(o, words);
         long each = Blocks.SIZE / numbers.size();
         long[] shape = {blocks, each, rows, out};
         Value terms = null;
@@ -94,9 +106,13 @@ final class BlockMatrices {
         }
         Value sums = o.sum(Objects.requireNonNull(terms), 1);
         long[] perBlock = {blocks, rows, out};
-        Value scaled = o.add(
-                o.multiply(sums, o.broadcast(step, perBlock, 0, 2)),
-                o.multiply(o.broadcast(o.sum(inputs, 1), perBlock, 0, 1), o.broadcast(offset, perBlock, 0, 2)));
+        Value scaled = scale == null
+                ? sums
+                : o.add(
+                        o.multiply(sums, o.broadcast(scale.step(), perBlock, 0, 2)),
+                        o.multiply(
+                                o.broadcast(o.sum(inputs, 1), perBlock, 0, 1),
+                                o.broadcast(scale.offset(), perBlock, 0, 2)));
         Value ones = o.constant(ElementType.F32, 1, blocks);
         return o.b().dotGeneral(
                         ones,
@@ -105,9 +121,15 @@ final class BlockMatrices {
                         ElementType.F32);
     }
 
-    /** How many steps each number is from its block's offset, by its place in the words: {@code f32[in / 32, bits, out]} each. */
+    /**
+     * The numbers, or how many steps each is from its block's offset, by their place in the words: {@code f32[in / 32, bits,
+     * out]} each.
+     */
     private static List<Value> numbers(Ops o, Value words) {
         TensorType type = words.tensorType();
+        if (type.element().equals(ElementType.F32)) {
+            return List.of(words);
+        }
         List<Value> numbers = new ArrayList<>();
         for (long low = 0; low < Integer.SIZE; low += type.dim(1)) {
             numbers.add(numbers(o, words, o.b().constant(type, low), type.dim(1)));
@@ -118,6 +140,11 @@ final class BlockMatrices {
     /** The numbers of {@code bits} that begin at the bits {@code low} of the words. */
     private static Value numbers(Ops o, Value words, Value low, long bits) {
         TensorType type = words.tensorType();
+        if (bits == 16) {
+            Value high = o.b().shiftLeft(o.b().shiftRightLogical(words, low), o.b().constant(type, bits));
+            return o.b().bitcastConvert(
+                            high, TensorType.of(ElementType.F32, type.shape().toArray()));
+        }
         Value unused = o.b().constant(type, Integer.SIZE - bits);
         return o.convert(
                 bits == 8
@@ -127,16 +154,22 @@ final class BlockMatrices {
     }
 
     /** The matrix in float32 first: worth it once many rows share it. */
-    private static Value dense(Ops o, Value x, Value steps, Value step, Value offset) {
-        long blocks = o.size(steps, 0);
-        long bits = o.size(steps, 1);
-        long out = o.size(steps, 2);
+    private static Value dense(Ops o, Value x, Value words, @Nullable Scale scale) {
+        long blocks = o.size(words, 0);
+        long bits = o.size(words, 1);
+        long out = o.size(words, 2);
+        if (words.tensorType().element().equals(ElementType.F32)) {
+            return o.dot(x, o.b().reshape(words, blocks * Blocks.SIZE, out), 1, 0, ElementType.F32);
+        }
         long[] shape = {blocks, Integer.SIZE / bits, bits, out};
-        Value words = o.broadcast(steps, shape, 0, 2, 3);
-        Value low = o.multiply(o.b().iota(1, words.tensorType()), o.b().constant(words.tensorType(), bits));
-        Value matrix = o.add(
-                o.multiply(numbers(o, words, low, bits), o.broadcast(step, shape, 0, 3)),
-                o.broadcast(offset, shape, 0, 3));
+        Value each = o.broadcast(words, shape, 0, 2, 3);
+        Value low = o.multiply(o.b().iota(1, each.tensorType()), o.b().constant(each.tensorType(), bits));
+        Value numbers = numbers(o, each, low, bits);
+        Value matrix = scale == null
+                ? numbers
+                : o.add(
+                        o.multiply(numbers, o.broadcast(scale.step(), shape, 0, 3)),
+                        o.broadcast(scale.offset(), shape, 0, 3));
         return o.dot(x, o.b().reshape(matrix, blocks * Blocks.SIZE, out), 1, 0, ElementType.F32);
     }
 }

@@ -27,8 +27,8 @@ import java.util.stream.LongStream;
  * sees; each is a branch, with sizes of its own.
  */
 final class ColumnSums {
-    /** Columns are a multiple of this, so that sums over them are of so many products and nothing is left over. */
-    static final long CHUNKS = 32;
+    /** Columns are summed in so many chunks, or in as many as there are. */
+    private static final long CHUNKS = 32;
 
     /** How many products LLVM unrolls in one sum; with 96 a step was three times slower. */
     private static final long TERMS = 64;
@@ -42,19 +42,18 @@ final class ColumnSums {
     private ColumnSums() {}
 
     /**
-     * Whether attention of so many positions to a cache is written as sums. XLA:CPU does not vectorise sums over
-     * bfloat16, which take four and a half times as long as products.
+     * Whether attention of one position is written as sums. XLA:CPU does not vectorise sums over bfloat16, which take
+     * four and a half times as long as products.
      */
-    static boolean suit(Form form, long positions) {
+    static boolean suit(Form form) {
         return form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST
                 && form.compute().equals(ElementType.F32)
-                && form.cache().equals(ElementType.F32)
-                && positions == 1;
+                && form.cache().equals(ElementType.F32);
     }
 
-    /** How many columns a cache has for rows of so many. */
+    /** How many columns a cache has for rows of so many: whole parts of whole chunks. */
     static long columns(long length) {
-        return Ops.roundUp(length, CHUNKS);
+        return Ops.roundUp(length, length < CHUNKS ? ROWS : CHUNKS);
     }
 
     /** The numbers of columns that a step may choose from, out of so many in all. */
@@ -141,14 +140,15 @@ final class ColumnSums {
     /** The softmax of scores times values, divided by the softmax's sum at the end, where there is less to divide. */
     private static Value mix(Ops o, Value scores, InCache seen) {
         long[] shape = o.shape(scores);
-        long each = shape[3] / CHUNKS;
-        long[] chunks = {shape[0], shape[1], shape[2], CHUNKS, each};
+        long count = Math.min(shape[3], CHUNKS);
+        long each = shape[3] / count;
+        long[] chunks = {shape[0], shape[1], shape[2], count, each};
         Value most = o.max(barrier(o, o.max(o.b().reshape(scores, chunks), 3)), 3);
         Value weights = barrier(o, o.b().exponential(o.b().subtract(scores, o.broadcast(most, shape, 0, 1, 2))));
         Value total = o.sum(barrier(o, o.sum(o.b().reshape(weights, chunks), 3)), 3);
         long head = seen.headDim(o);
         long[] terms = {shape[0], shape[1], each, shape[2], ROWS, head};
-        Value sums = sum(o, CHUNKS / ROWS, 4, part -> {
+        Value sums = sum(o, count / ROWS, 4, part -> {
             long at = part * ROWS * each;
             Value some = o.sliceAxis(weights, 3, at, at + ROWS * each);
             Value values = seen.values(o, at, ROWS * each);

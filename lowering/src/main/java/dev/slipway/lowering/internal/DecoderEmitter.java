@@ -13,6 +13,7 @@ import dev.slipway.lowering.Form;
 import dev.slipway.lowering.Parameters;
 import dev.slipway.lowering.Parameters.Weight;
 import dev.slipway.stablehlo.ComparisonDirection;
+import dev.slipway.stablehlo.DotDimensionNumbers;
 import dev.slipway.stablehlo.ElementType;
 import dev.slipway.stablehlo.Value;
 import java.util.ArrayList;
@@ -157,7 +158,7 @@ final class DecoderEmitter {
         Weight matrix = weight(outside, head);
         Value logits;
         if (BlockMatrices.holds(form, matrix)) {
-            logits = BlockMatrices.product(o, weights, List.of(head), normal);
+            logits = BlockMatrices.product(o, form, weights, List.of(head), normal);
         } else if (exchange.shares(matrix.name())) {
             Value moved = exchange.to(o, matrix, normal);
             logits = exchange.back(o, matrix, o.dot(moved, weights.get(matrix.name()), 1, 1, ElementType.F32));
@@ -310,6 +311,11 @@ final class DecoderEmitter {
         long[] rows = {o.size(activations, 0), o.size(activations, 1)};
         Value x = o.b().reshape(activations, Longs.concat(rows, inputs));
         boolean moves = exchange.moves(o, weight, x);
+        if (!moves && form.products() == Form.Products.JOINED) {
+            long[] outputs = Arrays.copyOf(o.shape(matrix), weight.outputs());
+            Value joined = o.b().reshape(matrix, weight.out(), weight.in());
+            return o.b().reshape(o.dot(activations, joined, 2, 1, form.compute()), Longs.concat(rows, outputs));
+        }
         Value y = o.contract(
                 moves ? exchange.to(o, weight, x) : x,
                 matrix,
@@ -333,7 +339,7 @@ final class DecoderEmitter {
         long length = o.size(x, 1);
         Value flat =
                 o.b().reshape(x, batch * length, weight(layer, names.getFirst()).in());
-        Value y = o.convert(BlockMatrices.product(o, weights, names, flat), form.compute());
+        Value y = o.convert(BlockMatrices.product(o, form, weights, names, flat), form.compute());
         List<Value> products = new ArrayList<>();
         long at = 0;
         for (String name : names) {
@@ -390,12 +396,32 @@ final class DecoderEmitter {
         if (experts.renormalise()) {
             chosen = o.b().divide(chosen, o.broadcast(o.sum(chosen, 2), o.shape(chosen), 0, 1));
         }
-        Value gate = o.dot(x, weights.get("experts/gate/weight"), 2, 2, form.compute());
-        Value up = o.dot(x, weights.get("experts/up/weight"), 2, 2, form.compute());
+        Value gate = ofExperts(o, x, weights.get("experts/gate/weight"));
+        Value up = ofExperts(o, x, weights.get("experts/up/weight"));
         Value hidden = o.b().multiply(activate(o, experts.activation(), gate), up);
         hidden = o.b().multiply(hidden, o.broadcast(o.convert(chosen, form.compute()), o.shape(hidden), 0, 1, 2));
-        return o.contract(
-                hidden, weights.get("experts/down/weight"), new long[] {2, 3}, new long[] {0, 2}, form.compute());
+        Value down = weights.get("experts/down/weight");
+        if (form.products() == Form.Products.AS_STORED) {
+            return o.contract(hidden, down, new long[] {2, 3}, new long[] {0, 2}, form.compute());
+        }
+        // An expert at a time, and on the left, where XLA:CPU leaves matrices as they are.
+        Value each = o.b().dotGeneral(
+                        o.convert(down, form.compute()),
+                        o.transpose(hidden, 2, 3, 0, 1),
+                        DotDimensionNumbers.of(new long[] {0}, new long[] {0}, new long[] {2}, new long[] {1}),
+                        ElementType.F32);
+        return o.convert(o.transpose(o.sum(each, 0), 1, 2, 0), form.compute());
+    }
+
+    /** What experts' matrices {@code [experts, hidden, in]} give: {@code [batch, length, experts, hidden]}. */
+    private Value ofExperts(Ops o, Value x, Value matrices) {
+        if (form.products() == Form.Products.AS_STORED) {
+            return o.dot(x, matrices, 2, 2, form.compute());
+        }
+        long[] shape = o.shape(matrices);
+        Value joined = o.b().reshape(matrices, shape[0] * shape[1], shape[2]);
+        Value y = o.dot(x, joined, 2, 1, form.compute());
+        return o.b().reshape(y, o.size(x, 0), o.size(x, 1), shape[0], shape[1]);
     }
 
     private Value activate(Ops o, Activation activation, Value x) {

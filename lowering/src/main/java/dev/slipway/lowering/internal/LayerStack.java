@@ -79,7 +79,7 @@ final class LayerStack {
 
     /** How many columns the cache has for rows that may grow so long: those behind them hold nothing. */
     long cacheColumns(long length) {
-        return form.cacheOrder() == Form.CacheOrder.KEYS_TIME_LAST ? ColumnSums.columns(length) : length;
+        return ColumnSums.suit(form) ? ColumnSums.columns(length) : length;
     }
 
     /** Shape of a tensor of the cache, for rows that may grow so long. */
@@ -153,7 +153,7 @@ final class LayerStack {
     }
 
     private @Nullable Value extent(Ops o, Pass pass, Positions positions, State state) {
-        return pass instanceof Pass.Step && ColumnSums.suit(form, o.size(state.x(), 1))
+        return pass instanceof Pass.Step && o.size(state.x(), 1) == 1 && ColumnSums.suit(form)
                 ? ColumnSums.extent(o, positions.columns())
                 : null;
     }

@@ -167,8 +167,14 @@ public final class Program {
                 .map(name -> Objects.requireNonNull(weights.get(name + "/weight")))
                 .toList();
         long out = parts.stream().mapToLong(Weight::out).sum();
-        int bits = form.matrices() == Form.Matrices.HALF_BLOCKS && !prefix.isEmpty() ? 4 : 8;
-        for (Blocks.Part part : Blocks.Part.values()) {
+        int bits = switch (form.matrices()) {
+            case OUTPUT_MAJOR -> throw new IllegalStateException("output-major matrices are in no blocks");
+            case BLOCKS -> 8;
+            case HALF_BLOCKS -> prefix.isEmpty() ? 8 : 4;
+            case PAIRS -> 16;
+            case INPUT_MAJOR -> 32;
+        };
+        for (Blocks.Part part : Blocks.parts(form.matrices())) {
             TensorType type = BlockMatrices.type(part, bits, parts.getFirst().in(), out);
             List<Long> shape = new ArrayList<>(leading);
             shape.addAll(list(type.shape().toArray()));
