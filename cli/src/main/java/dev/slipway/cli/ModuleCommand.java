@@ -108,6 +108,9 @@ final class ModuleCommand implements Callable<Integer> {
         if (print == null) {
             UnreadOptions.refuse(spec, List.of("--locations", "--elide"), "is for --print FORM");
         }
+        if (elide != null && elide < 0) {
+            throw new ParameterException(spec.commandLine(), "--elide " + elide + ": at least 0 was expected");
+        }
         List<Path> inputs = inputs();
         if (inputs.isEmpty()) {
             throw new ParameterException(

@@ -306,6 +306,11 @@ class BadInputTest {
                 option);
     }
 
+    @Test
+    void fewerThanNoNumbersOfAConstantAreBadUsage() {
+        refused(2, "--elide -5: at least 0 was expected", "module", "m.mlir", "--print=pretty", "--elide=-5");
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',

@@ -313,9 +313,13 @@ public record DecoderConfig(
         /** No rotation. */
         public static final Rotary NONE = new Rotary(1, 0, new Scaling.None());
 
+        /** Far above any model's; a file that says more is damaged, and its frequencies would be worked out for minutes. */
+        private static final int MOST_DIMS = 1 << 16;
+
         public Rotary {
-            if (dims < 0 || dims % 2 != 0) {
-                throw new LoweringException("rotary dims %d must be even and not negative".formatted(dims));
+            if (dims < 0 || dims % 2 != 0 || dims > MOST_DIMS) {
+                throw new LoweringException(
+                        "rotary dims %d must be even, not negative, and at most %d".formatted(dims, MOST_DIMS));
             }
             positive("the rotary base", theta);
             positive("the factor on cosine and sine", scaling.magnitude());

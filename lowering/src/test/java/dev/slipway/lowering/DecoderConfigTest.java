@@ -64,6 +64,13 @@ class DecoderConfigTest {
     }
 
     @Test
+    void aRotationOfADamagedFileIsRefusedBeforeItsFrequenciesAreWorkedOut() {
+        refused(
+                () -> Rotary.of(10_000, 2_000_000_000),
+                "rotary dims 2000000000 must be even, not negative, and at most 65536");
+    }
+
+    @Test
     void aRotationOfMoreThanAHeadIsRefused() {
         refused(
                 () -> DecoderConfig.llama(llama -> llama.vocabulary(8)
