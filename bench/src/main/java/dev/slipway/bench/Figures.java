@@ -47,6 +47,7 @@ record Figures(
             Map.entry("tiny-llama", "v6e-8"),
             Map.entry("tiny-llama", "7x-8"),
             Map.entry("tiny-llama", "v5e-16x2"),
+            Map.entry("smollm2-135m", "cpu"),
             Map.entry("smollm2-135m", "v5e-16"),
             Map.entry("fuji-1b", "v5e-16"));
 

@@ -128,7 +128,7 @@ final class GenerateCommand implements Callable<Integer> {
             names = "--matrices",
             paramLabel = "FORM",
             description =
-                    "How matrices lie in memory: ${COMPLETION-CANDIDATES}; as the file has them, blocks or not, by default.")
+                    "How matrices lie in memory: ${COMPLETION-CANDIDATES}; what suits the file's types by default.")
     private Form.@Nullable Matrices matrices;
 
     /** Reads {@code --temperature}. */
