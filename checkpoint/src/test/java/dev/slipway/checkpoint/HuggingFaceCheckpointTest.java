@@ -214,6 +214,8 @@ class HuggingFaceCheckpointTest {
             assertThat(mapped.byteSize()).isEqualTo(2 * 64 * 64);
             assertThat(mapped.get(ValueLayout.JAVA_SHORT, 2)).isEqualTo((short) (Float.floatToIntBits(2.5f) >>> 16));
             assertThat(checkpoint.mapped("layers/0/up/weight", Dtype.BF16)).isEmpty();
+            assertThat(checkpoint.storedBits("layers/0/q/weight")).hasValue(16);
+            assertThat(checkpoint.storedBits("layers/0/up/weight")).isEmpty();
         }
     }
 
