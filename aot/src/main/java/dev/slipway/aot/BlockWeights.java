@@ -15,9 +15,6 @@ final class BlockWeights implements MatrixWriter {
     /** How far from a whole step a number may be, in steps, and still be taken for one. */
     private static final float TOLERANCE = 1f / 1024;
 
-    /** Outputs that are laid out at a time: those of one block stand side by side. */
-    private static final int TILE = 64;
-
     private final int bits;
     private final long out;
     private final MemorySegment steps;

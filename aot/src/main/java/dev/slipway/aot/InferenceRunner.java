@@ -191,9 +191,10 @@ public record InferenceRunner(
             return form;
         }
         IntSummaryStatistics outside = bits(Parameters.outside(model), "", source);
+        Map<String, Weight> layer = Parameters.ofLayer(model);
         IntSummaryStatistics layers = new IntSummaryStatistics();
         for (int i = 0; i < model.depth(); i++) {
-            layers.combine(bits(Parameters.ofLayer(model), "layers/" + i + "/", source));
+            layers.combine(bits(layer, "layers/" + i + "/", source));
         }
         int least = Math.min(outside.getMin(), layers.getMin());
         int most = Math.max(outside.getMax(), layers.getMax());

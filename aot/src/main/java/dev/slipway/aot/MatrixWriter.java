@@ -6,6 +6,9 @@ import java.lang.foreign.MemorySegment;
 
 /** Writes matrices in {@link dev.slipway.lowering.Blocks}, outputs at a time. */
 interface MatrixWriter {
+    /** Outputs that are laid out at a time: those of one block stand side by side, in whole cache lines. */
+    int TILE = 64;
+
     /** The elements that it takes. */
     ElementType reads();
 

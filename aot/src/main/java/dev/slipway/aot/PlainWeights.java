@@ -8,9 +8,6 @@ import java.lang.foreign.ValueLayout;
 
 /** Writes matrices in {@link Blocks} of numbers as they are: pairs of bfloat16, or float32. */
 final class PlainWeights implements MatrixWriter {
-    /** Outputs that are laid out at a time: whole cache lines of each row of words. */
-    private static final int TILE = 64;
-
     private final int bits;
     private final long out;
     private final MemorySegment words;

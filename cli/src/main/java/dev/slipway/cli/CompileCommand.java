@@ -190,32 +190,24 @@ final class CompileCommand implements Callable<Integer> {
                 }
             }
             refuseWhatNoMachineTakes(lowerings);
+            AotCompiler compiler = new AotCompiler(
+                    platform -> {
+                        // XLA is about to take its time: now, and not before, this thread waits.
+                        output.expect(ProgramReport.class);
+                        return plugins.locate(platform);
+                    },
+                    isolation());
             List<Comparison.Outcome> outcomes = new ArrayList<>();
-            if (lowerOnly) {
-                for (Lowering lowering : lowerings) {
-                    outcomes.add(
-                            switch (lowering) {
-                                case Refusal refusal -> refusal.outcome();
-                                case Job job ->
-                                    job.outcome(ProgramReport.of(
-                                            opened.name(), job.lowered(), Objects.requireNonNull(job.text())));
-                            });
-                }
-            } else {
-                AotCompiler compiler = new AotCompiler(
-                        platform -> {
-                            // XLA is about to take its time: now, and not before, this thread waits.
-                            output.expect(ProgramReport.class);
-                            return plugins.locate(platform);
-                        },
-                        isolation());
-                for (Lowering lowering : lowerings) {
-                    outcomes.add(
-                            switch (lowering) {
-                                case Refusal refusal -> refusal.outcome();
-                                case Job job -> compile(compiler, plugins, opened.name(), job);
-                            });
-                }
+            for (Lowering lowering : lowerings) {
+                outcomes.add(
+                        switch (lowering) {
+                            case Refusal refusal -> refusal.outcome();
+                            case Job job ->
+                                lowerOnly
+                                        ? job.outcome(ProgramReport.of(
+                                                opened.name(), job.lowered(), Objects.requireNonNull(job.text())))
+                                        : compile(compiler, plugins, opened.name(), job);
+                        });
             }
             return report(new Comparison(lowerOnly ? Comparison.LOWERED : Comparison.COMPILED, outcomes));
         }

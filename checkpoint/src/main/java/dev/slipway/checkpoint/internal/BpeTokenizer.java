@@ -123,8 +123,8 @@ public final class BpeTokenizer implements Tokenizer {
             if (!wanted.test(token) || (token.singleWord() && insideWord(text, at, i))) {
                 continue;
             }
-            int start = token.leftStrip() ? Math.max(from, spacesBefore(text, at, from)) : at;
-            int end = token.rightStrip() ? spacesAfter(text, i) : i;
+            int start = token.leftStrip() ? Math.max(from, TextPipeline.spacesBefore(text, at, from)) : at;
+            int end = token.rightStrip() ? TextPipeline.spacesAfter(text, i) : i;
             if (start > from) {
                 stretch.accept(text.substring(from, start), from == 0);
             }
@@ -157,22 +157,6 @@ public final class BpeTokenizer implements Tokenizer {
 
     private static boolean wordCharacter(int c) {
         return WORD.matcher(Character.toString(c)).matches();
-    }
-
-    private static int spacesBefore(String text, int at, int from) {
-        int start = at;
-        while (start > from && TextPipeline.whiteSpace(text.charAt(start - 1))) {
-            start--;
-        }
-        return start;
-    }
-
-    private static int spacesAfter(String text, int at) {
-        int end = at;
-        while (end < text.length() && TextPipeline.whiteSpace(text.charAt(end))) {
-            end++;
-        }
-        return end;
     }
 
     private static String withoutLoneSurrogates(String text) {

@@ -173,8 +173,26 @@ record TextPipeline(
         return Pattern.compile(pattern, Pattern.UNICODE_CHARACTER_CLASS | Pattern.MULTILINE | Pattern.UNIX_LINES);
     }
 
+    /** Where the white space before a place begins, {@code from} at the earliest. */
+    static int spacesBefore(String text, int at, int from) {
+        int start = at;
+        while (start > from && whiteSpace(text.charAt(start - 1))) {
+            start--;
+        }
+        return start;
+    }
+
+    /** Where the white space from a place on ends. */
+    static int spacesAfter(String text, int at) {
+        int end = at;
+        while (end < text.length() && whiteSpace(text.charAt(end))) {
+            end++;
+        }
+        return end;
+    }
+
     /** Unicode's White_Space, which all lies in the basic plane. */
-    static boolean whiteSpace(char c) {
+    private static boolean whiteSpace(char c) {
         return Character.isSpaceChar(c) || (c >= 9 && c <= 13) || c == 0x85;
     }
 

@@ -171,14 +171,8 @@ final class TokenizerJson {
     }
 
     private static String stripped(String text, boolean left, boolean right) {
-        int from = 0;
-        int to = text.length();
-        while (left && from < to && TextPipeline.whiteSpace(text.charAt(from))) {
-            from++;
-        }
-        while (right && to > from && TextPipeline.whiteSpace(text.charAt(to - 1))) {
-            to--;
-        }
+        int from = left ? TextPipeline.spacesAfter(text, 0) : 0;
+        int to = right ? TextPipeline.spacesBefore(text, text.length(), from) : text.length();
         return text.substring(from, to);
     }
 

@@ -306,16 +306,16 @@ final class DecoderEmitter {
     }
 
     private Value multiply(Ops o, Value activations, Weight weight, Value matrix) {
-        // AXLearn's matrix behind the attention has the heads as a dimension of its own.
-        long[] inputs = Arrays.copyOfRange(o.shape(matrix), weight.outputs(), o.rank(matrix));
         long[] rows = {o.size(activations, 0), o.size(activations, 1)};
-        Value x = o.b().reshape(activations, Longs.concat(rows, inputs));
-        boolean moves = exchange.moves(o, weight, x);
+        boolean moves = exchange.moves(o, weight, activations);
         if (!moves && form.products() == Form.Products.JOINED) {
             long[] outputs = Arrays.copyOf(o.shape(matrix), weight.outputs());
             Value joined = o.b().reshape(matrix, weight.out(), weight.in());
             return o.b().reshape(o.dot(activations, joined, 2, 1, form.compute()), Longs.concat(rows, outputs));
         }
+        // AXLearn's matrix behind the attention has the heads as a dimension of its own.
+        long[] inputs = Arrays.copyOfRange(o.shape(matrix), weight.outputs(), o.rank(matrix));
+        Value x = o.b().reshape(activations, Longs.concat(rows, inputs));
         Value y = o.contract(
                 moves ? exchange.to(o, weight, x) : x,
                 matrix,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.slipway.runtime.internal;
 
+import com.google.common.base.Throwables;
 import com.google.common.collect.ObjectArrays;
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.util.Objects;
@@ -59,20 +60,13 @@ public final class DeepStack {
         }
 
         T get() {
-            if (failure instanceof RuntimeException e) {
-                throw traced(e);
-            }
-            if (failure instanceof Error e) {
-                throw traced(e);
+            if (failure != null) {
+                // Its trace goes on with this thread's, which asked.
+                failure.setStackTrace(ObjectArrays.concat(
+                        failure.getStackTrace(), Thread.currentThread().getStackTrace(), StackTraceElement.class));
+                Throwables.throwIfUnchecked(failure);
             }
             return Objects.requireNonNull(result);
-        }
-
-        /** A failure whose trace goes on with this thread's, which asked. */
-        private static <E extends Throwable> E traced(E failure) {
-            failure.setStackTrace(ObjectArrays.concat(
-                    failure.getStackTrace(), Thread.currentThread().getStackTrace(), StackTraceElement.class));
-            return failure;
         }
     }
 }
