@@ -22,8 +22,12 @@ class AxlearnFormTest {
     private static final Mesh MESH = Mesh.of(Topologies.resolve("v5e-1"), MeshSpec.of(List.of("data", "model"), 1, 1));
 
     private static String text(Form form) {
-        return AxlearnPrograms.of(MODEL, form, MESH, ParameterLayout.AXLEARN)
-                .sampleDecode(SampleDecode.axlearn(), InputBatchSpec.prefix(2, 32))
+        return text(form, MESH);
+    }
+
+    private static String text(Form form, Mesh mesh) {
+        return AxlearnPrograms.of(MODEL, form, mesh, ParameterLayout.AXLEARN)
+                .sampleDecode(SampleDecode.axlearn(), InputBatchSpec.prefix(4, 32))
                 .module()
                 .toString();
     }
@@ -62,5 +66,17 @@ class AxlearnFormTest {
         Form form = Form.scanned(ElementType.F32).withCache(ElementType.BF16);
 
         assertThat(text(form.withTokensPerPass(16))).isEqualTo(text(form));
+    }
+
+    /** Else each device computes the activation function of all rows, and libtpu anew for each part of the next product. */
+    @Test
+    void whatMatricesCutAlongTheirInputsGiveGoesBackToItsRowsBeforeTheNextProduct() {
+        Mesh mesh = Mesh.of(Topologies.resolve("v5e-4"), MeshSpec.of(List.of("fsdp"), 4));
+
+        assertThat(text(Form.scanned(ElementType.BF16), mesh).lines().map(String::strip))
+                .as("gate and up of a step")
+                .filteredOn(line -> line.contains("sharding_constraint")
+                        && line.endsWith("<@mesh, [{\"fsdp\"}, {}, {}]> : tensor<4x1x128xbf16>"))
+                .hasSize(2);
     }
 }

@@ -325,9 +325,9 @@ final class DecoderEmitter {
         if (!moves) {
             return y;
         }
-        // What lies between two projections is as their matrices are.
+        // What lies between two projections is as their matrices are, unless each device would have all of it.
         boolean between = switch (weight.axes().getFirst()) {
-            case HIDDEN -> true;
+            case HIDDEN -> exchange.cutsOutputs(weight);
             case HEADS, KV_HEADS -> exchange.byHeads();
             default -> false;
         };

@@ -53,28 +53,28 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
 
     /** Moves activations {@code [batch, ..., inputs...]} to the devices that hold the parts of a matrix. */
     Value to(Ops o, Weight matrix, Value x) {
-        return lay(
-                o,
-                x,
-                others(matrix.name()),
-                axes(matrix, matrix.outputs(), spec(matrix.name()).rank()));
+        PartitionSpec spec = spec(matrix.name());
+        return lay(o, x, others(matrix.name()), spec.dimensions().subList(matrix.outputs(), spec.rank()));
     }
 
     /** Products {@code [batch, ..., outputs...]} as the parts of a matrix give them. */
     Value at(Ops o, Weight matrix, Value y) {
-        return lay(o, y, others(matrix.name()), axes(matrix, 0, matrix.outputs()));
+        return lay(o, y, others(matrix.name()), outputs(matrix));
+    }
+
+    /** Whether the batch's mesh axes cut what a matrix gives: if not, its parts give sums of all of it, to be added up. */
+    boolean cutsOutputs(Weight matrix) {
+        return outputs(matrix).stream().anyMatch(axes -> !Collections.disjoint(axes, rows));
     }
 
     /** Moves products {@code [batch, ..., outputs...]} back to the devices that hold their rows. */
     Value back(Ops o, Weight matrix, Value y) {
-        List<List<String>> outputs = axes(matrix, 0, matrix.outputs());
-        boolean whole = outputs.stream().allMatch(axes -> Collections.disjoint(axes, rows));
         // Sums of parts are to be added and cut in one: no constraint between.
         return lay(
                 o,
-                whole ? y : at(o, matrix, y),
+                cutsOutputs(matrix) ? at(o, matrix, y) : y,
                 rows,
-                outputs.stream().map(axes -> without(axes, rows)).toList());
+                outputs(matrix).stream().map(axes -> without(axes, rows)).toList());
     }
 
     /** Moves what attention must know of each row, {@code [batch, ...]}, to the devices that hold the heads. */
@@ -108,8 +108,8 @@ record Exchange(ImmutableList<String> rows, ImmutableMap<String, PartitionSpec> 
                 rows, spec(matrix).dimensions().stream().flatMap(List::stream).toList());
     }
 
-    private List<List<String>> axes(Weight matrix, int from, int to) {
-        return spec(matrix.name()).dimensions().subList(from, to);
+    private List<List<String>> outputs(Weight matrix) {
+        return spec(matrix.name()).dimensions().subList(0, matrix.outputs());
     }
 
     private PartitionSpec spec(String matrix) {
