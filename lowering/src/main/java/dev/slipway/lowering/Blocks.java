@@ -27,6 +27,8 @@ import java.util.Optional;
  *
  * <p>Scanned programs have {@code params/layers/q+k+v/...} with the layers as first dimension.
  *
+ * <p>A tied embedding is looked up where it lies for the product with the head; one of its own is no matrix, and lies whole.
+ *
  * @param layers what stands before the matrix's name: {@code layers/3/}, {@code layers/} or nothing
  * @param weights names of the joined matrices, without {@code /weight}
  * @param part which of the matrix's parameters

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What decode programs look like, without a plugin. */
 class DecodeProgramsTest {
@@ -64,6 +65,22 @@ class DecodeProgramsTest {
         assertThat(program.module().toString())
                 .contains("func.func public @main")
                 .contains("sdy.mesh @mesh");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Form.Matrices.class,
+            names = {"BLOCKS", "HALF_BLOCKS", "PAIRS"})
+    void aTiedEmbeddingInBlocksIsLookedUpThereToo(Form.Matrices matrices) {
+        Form form = Form.scanned(ElementType.F32).withMatrices(matrices);
+        Mesh one = Mesh.of(Topologies.resolve("cpu"), MeshSpec.of(List.of("data", "model"), 1, 1));
+
+        assertThat(programs(smolLm2(2), form, one).sampleDecode(BATCH).parameterSpecs())
+                .extracting(TensorSpec::path)
+                .filteredOn(path -> path.startsWith("params/embedding/"))
+                .containsExactlyElementsOf(Blocks.parts(matrices).stream()
+                        .map(part -> "params/" + new Blocks("", ImmutableList.of("embedding"), part).name())
+                        .toList());
     }
 
     private static PartitionSpec partition(InferenceProgram program, String argument) {

@@ -70,12 +70,32 @@ final class BlockMatrices {
         };
     }
 
-    /** {@code x [rows, in]} times joined matrices: {@code f32[rows, out]}. */
-    static Value product(Ops o, Form form, DecoderEmitter.Weights weights, List<String> names, Value x) {
+    private static List<Value> parts(Form form, DecoderEmitter.Weights weights, List<String> names) {
         ImmutableList<String> joined = ImmutableList.copyOf(names);
-        List<Value> parts = Blocks.parts(form.matrices()).stream()
+        return Blocks.parts(form.matrices()).stream()
                 .map(part -> weights.get(new Blocks("", joined, part).name()))
                 .toList();
+    }
+
+    /** What a matrix has for some of its outputs, {@code i32[batch, length]}: {@code f32[batch, length, in]}. */
+    static Value rows(Ops o, Form form, DecoderEmitter.Weights weights, String name, Value outputs) {
+        List<Value> parts = parts(form, weights, List.of(name)).stream()
+                .map(part -> o.last(part, outputs))
+                .toList();
+        Value words = parts.getFirst();
+        Value rows = o.b().concatenate(numbers(o, words, o.size(words, 3)), 3);
+        if (parts.size() > 1) {
+            long[] shape = o.shape(rows);
+            rows = o.add(
+                    o.multiply(rows, o.broadcast(parts.get(1), shape, 0, 1, 2)),
+                    o.broadcast(parts.get(2), shape, 0, 1, 2));
+        }
+        return o.b().reshape(rows, o.size(rows, 0), o.size(rows, 1), o.size(rows, 2) * Blocks.SIZE);
+    }
+
+    /** {@code x [rows, in]} times joined matrices: {@code f32[rows, out]}. */
+    static Value product(Ops o, Form form, DecoderEmitter.Weights weights, List<String> names, Value x) {
+        List<Value> parts = parts(form, weights, names);
         @Nullable Scale scale = parts.size() == 1 ? null : new Scale(parts.get(1), parts.get(2));
         // What made x would otherwise be computed again for each number of the matrix.
         Value x32 = o.b().optimizationBarrier(List.of(o.convert(x, ElementType.F32)))
@@ -94,7 +114,7 @@ final class BlockMatrices {
         long blocks = o.size(words, 0);
         long out = o.size(words, 2);
         Value inputs = o.transpose(o.b().reshape(x, rows, blocks, Blocks.SIZE), 1, 2, 0);
-        List<Value> numbers = numbers(o, words);
+        List<Value> numbers = numbers(o, words, o.size(words, 1));
         long each = Blocks.SIZE / numbers.size();
         long[] shape = {blocks, each, rows, out};
         Value terms = null;
@@ -122,17 +142,17 @@ final class BlockMatrices {
     }
 
     /**
-     * The numbers, or how many steps each is from its block's offset, by their place in the words: {@code f32[in / 32, bits,
-     * out]} each.
+     * The numbers, or how many steps each is from its block's offset, by their place in the words: {@code f32} in the shape
+     * of the words each.
      */
-    private static List<Value> numbers(Ops o, Value words) {
+    private static List<Value> numbers(Ops o, Value words, long bits) {
         TensorType type = words.tensorType();
         if (type.element().equals(ElementType.F32)) {
             return List.of(words);
         }
         List<Value> numbers = new ArrayList<>();
-        for (long low = 0; low < Integer.SIZE; low += type.dim(1)) {
-            numbers.add(numbers(o, words, o.b().constant(type, low), type.dim(1)));
+        for (long low = 0; low < Integer.SIZE; low += bits) {
+            numbers.add(numbers(o, words, o.b().constant(type, low), bits));
         }
         return numbers;
     }

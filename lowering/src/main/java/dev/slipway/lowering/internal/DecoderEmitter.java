@@ -134,7 +134,9 @@ final class DecoderEmitter {
 
     /** Token ids {@code i32[batch, length]} and their positions to activations {@code [batch, length, width]}. */
     Value embed(Ops o, Weights weights, Value ids, Value positions) {
-        Value x = lookUp(o, weights, "embedding/weight", ids);
+        Value x = BlockMatrices.holds(form, weight(outside, "embedding"))
+                ? o.convert(BlockMatrices.rows(o, form, weights, "embedding", ids), form.compute())
+                : lookUp(o, weights, "embedding/weight", ids);
         if (config.embeddingScale() != 1) {
             x = o.multiply(x, config.embeddingScale());
         }

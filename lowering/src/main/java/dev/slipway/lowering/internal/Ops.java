@@ -301,6 +301,15 @@ record Ops(OpBuilder b) {
                 });
     }
 
+    /** {@code x[..., ids[i, j]]} at {@code [i, j, ...]}, for {@code i32} ids {@code [i, j]}. */
+    Value last(Value x, Value ids) {
+        int last = rank(x) - 1;
+        long[] sizes = shape(x);
+        sizes[last] = 1;
+        long[] offsets = LongStream.range(2, last + 2L).toArray();
+        return b.gather(x, ids, GatherDimensionNumbers.of(offsets, new long[] {last}, new long[] {last}, 2), sizes);
+    }
+
     /** {@code x[row, columns[row, j], ...]} for {@code x [rows, from, ...]} and {@code i32} columns {@code [rows, to]}. */
     Value takeAlongRows(Value x, Value columns) {
         long[] shape = shape(columns);

@@ -142,13 +142,10 @@ public final class Program {
     private void addWeights(String prefix, ImmutableMap<String, Weight> weights, List<Long> leading) {
         long layer = weights.values().stream().mapToLong(Weight::numbers).sum();
         for (Weight weight : weights.values()) {
-            boolean blocks = BlockMatrices.holds(form, weight);
-            // A tied embedding is looked up as well as multiplied.
-            if (!blocks || weight.name().equals("embedding/weight")) {
-                addWeight(prefix + weight.name(), weight, leading, prefix.isEmpty() ? weight.numbers() : layer);
-            }
-            if (blocks) {
+            if (BlockMatrices.holds(form, weight)) {
                 addBlocks(prefix, weight.name().substring(0, weight.name().lastIndexOf('/')), weights, leading);
+            } else {
+                addWeight(prefix + weight.name(), weight, leading, prefix.isEmpty() ? weight.numbers() : layer);
             }
         }
     }
