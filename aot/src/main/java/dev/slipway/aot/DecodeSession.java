@@ -117,13 +117,14 @@ public final class DecodeSession implements AutoCloseable {
     }
 
     /**
-     * AXLearn's programs are compared number by number: without this XLA leaves roundings of bfloat16 out where that is
-     * faster, which differs from one program to the next of the same meaning.
+     * AXLearn's programs are compared number by number: without the first XLA leaves roundings of bfloat16 out where that is
+     * faster, which differs from one program to the next of the same meaning; without the second YNNPACK does, once a
+     * product has four rows.
      */
     private Map<String, Object> asWritten() {
         return runner.axlearn() == null || form.compute().equals(ElementType.F32)
                 ? Map.of()
-                : Map.of("xla_allow_excess_precision", false);
+                : Map.of("xla_allow_excess_precision", false, "xla_cpu_experimental_ynn_fusion_type", "");
     }
 
     /**

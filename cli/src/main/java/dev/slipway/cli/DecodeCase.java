@@ -76,7 +76,13 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         if (!options.isMissingNode() && !options.isNull() && !options.isObject()) {
             throw new BatchException("options is %s; an object is expected".formatted(brief(options)));
         }
-        boolean beam = options.has("brevity_penalty") || options.has("prefix_merger") || !json.has("key");
+        SampleDecode.Entry entry = entry(json);
+        boolean keyless = !json.has("key");
+        if (keyless && (options.has("logits_modifier") || options.has("stop"))) {
+            throw new BatchException("key is missing; a sample decode, which logits_modifier and stop belong to, takes "
+                    + "four words from 0 to 4294967295");
+        }
+        boolean beam = options.has("brevity_penalty") || options.has("prefix_merger") || keyless;
         known(options, beam ? BEAM_OPTIONS : SAMPLE_OPTIONS, "options");
         int pad = integer(options, "pad_id", -1, vocabulary - 1, padId);
         int eos = integer(options, "eos_id", 0, vocabulary - 1, eosId);
@@ -89,17 +95,15 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                         pad,
                         merge(options.path("prefix_merger"))))
                 : new Method.Sample(new SampleDecode(
-                        entry(json),
+                        entry,
                         decodes,
                         modifiers(options.path("logits_modifier")),
                         absent(options.path("stop"))
                                 ? StopCondition.token(eos)
-                                : stop(options.path("stop"), "options.stop", vocabulary),
+                                : stop(options.path("stop"), "options.stop"),
                         pad));
         return new DecodeCase(
-                method,
-                json.has("key") ? key(json.path("key")) : new int[4],
-                prefix(json.path("prefix"), pad, vocabulary));
+                method, keyless ? new int[4] : key(json.path("key")), prefix(json.path("prefix"), pad, vocabulary));
     }
 
     private static SampleDecode.Entry entry(JsonNode json) {
@@ -194,14 +198,14 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         };
     }
 
-    private static StopCondition stop(JsonNode json, String where, int vocabulary) {
+    private static StopCondition stop(JsonNode json, String where) {
         return switch (type(json, where)) {
             case "subsequences" -> {
                 known(json, Set.of("type", "sequences"), where);
                 ImmutableList.Builder<ImmutableIntArray> sequences = ImmutableList.builder();
                 for (JsonNode sequence :
                         list(json.path("sequences"), where + ".sequences").values()) {
-                    sequences.add(tokens(list(sequence, where + ".sequences"), where + ".sequences", 0, vocabulary));
+                    sequences.add(stopTokens(list(sequence, where + ".sequences"), where + ".sequences"));
                 }
                 yield new StopCondition.Subsequences(sequences.build());
             }
@@ -214,7 +218,7 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 ImmutableList.Builder<StopCondition> conditions = ImmutableList.builder();
                 for (JsonNode condition :
                         list(json.path("conditions"), where + ".conditions").values()) {
-                    conditions.add(stop(condition, where + ".conditions", vocabulary));
+                    conditions.add(stop(condition, where + ".conditions"));
                 }
                 yield new StopCondition.Any(conditions.build());
             }
@@ -282,6 +286,19 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                     || token.intValue() >= vocabulary) {
                 throw new BatchException("%s has the token %s; the vocabulary is 0 to %d"
                         .formatted(where, brief(token), vocabulary - 1));
+            }
+            ids.add(token.intValue());
+        }
+        return ids.build();
+    }
+
+    /** As the reference takes them: -1 is any token, and one that the vocabulary has not is never met. */
+    private static ImmutableIntArray stopTokens(JsonNode json, String where) {
+        ImmutableIntArray.Builder ids = ImmutableIntArray.builder(json.size());
+        for (JsonNode token : json.values()) {
+            if (!token.isIntegralNumber() || !token.canConvertToInt() || token.intValue() < -1) {
+                throw new BatchException(
+                        "%s has the token %s; a token's id, or -1 for any, is expected".formatted(where, brief(token)));
             }
             ids.add(token.intValue());
         }

@@ -236,7 +236,7 @@ final class GenerateBatch {
                 try {
                     answers.get(i).putAll(answer(program, group, Objects.requireNonNull(cases.get(i))));
                     answered++;
-                } catch (AotException | PjrtException e) {
+                } catch (AotException | BatchException | PjrtException e) {
                     fail(i, e);
                 }
                 done.accept(answered);
@@ -280,6 +280,11 @@ final class GenerateBatch {
         if (array.type().element().equals(ElementType.F32)) {
             for (float value : array.floats()) {
                 flat.add(value);
+            }
+            if (flat.contains(Float.NaN)) {
+                throw new BatchException(
+                        path + " has NaN: the model's logits have; parameters that are finite numbers, "
+                                + "and whose products are, are expected");
             }
         } else {
             boolean unsigned = array.type().element().equals(ElementType.UI32);

@@ -11,10 +11,14 @@ import dev.slipway.topology.Topologies;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -119,7 +123,9 @@ class GenerateBatchTest {
         "axlearn-bf16, cases.json, 12, 10",
         "axlearn-bf16, beam_cases.json, 6, 5",
         "axlearn-bf16-wide-norms, cases.json, 12, 10",
-        "axlearn-bf16-wide-norms, beam_cases.json, 6, 5"
+        "axlearn-bf16-wide-norms, beam_cases.json, 6, 5",
+        // From four rows on YNNPACK multiplied by the head, and left its rounding out.
+        "axlearn-bf16-wide-vocabulary, cases.json, 8, 8"
     })
     void activationsOfBfloat16AreRoundedWhereTheReferenceRoundsThem(
             String name, String file, int count, int withEqualScores) throws IOException {
@@ -266,6 +272,52 @@ class GenerateBatchTest {
         }
     }
 
+    private static String stopping(String condition) {
+        return """
+                {"key": [0, 1000, 0, 1000], "prefix": [[35, 34, 204, 0, 0, 0, 0, 0]], "options": {"stop": %s}}""".formatted(condition);
+    }
+
+    private static String atAnyOf(String sequences) {
+        return stopping("{\"type\": \"subsequences\", \"sequences\": [%s]}".formatted(sequences));
+    }
+
+    /** As the reference has it, which fills shorter sequences up with such tokens. */
+    @ParameterizedTest
+    @ValueSource(strings = {"[%d]", "[37, %d]", "[%d, 37]"})
+    void aStopTokenOfMinusOneIsAnyToken(String sequence) throws IOException {
+        String each = IntStream.range(0, 256).mapToObj(sequence::formatted).collect(Collectors.joining(","));
+
+        assertThat(generate("[" + atAnyOf(sequence.formatted(-1)) + "," + atAnyOf(each) + "]"))
+                .as(err.toString())
+                .isZero();
+
+        assertThat(answer(0)).isEqualTo(answer(1));
+        assertThat(answer(0).at("/sequences/0/0/7").intValue()).isZero();
+    }
+
+    @Test
+    void aStopTokenThatTheVocabularyHasNotIsNeverMet() throws IOException {
+        String never = stopping("{\"type\": \"max_length\", \"n\": 1000}");
+
+        assertThat(generate("[" + atAnyOf("[256]") + "," + never + "]"))
+                .as(err.toString())
+                .isZero();
+
+        assertThat(answer(0)).isEqualTo(answer(1));
+    }
+
+    @Test
+    void parametersThatAreNoNumbersAreAnError() throws IOException {
+        byte[] parameters = Files.readAllBytes(MODEL.resolve("params.safetensors"));
+        ByteBuffer.wrap(parameters).order(ByteOrder.LITTLE_ENDIAN).putFloat(parameters.length - 4, Float.NaN);
+        Files.write(folder.resolve("params.safetensors"), parameters);
+        Files.copy(MODEL.resolve("model.json"), folder.resolve("model.json"));
+
+        assertThat(generate(folder, "[" + firstCase() + "]")).isOne();
+
+        assertThat(answer(0).at("/error/message").stringValue()).startsWith("token_scores has NaN");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -276,6 +328,8 @@ class GenerateBatchTest {
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"num_decodes\": 0}}",
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"top_k\": 5}}",
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"entry\": \"trainer\"}",
+                "{\"prefix\": [[5]], \"entry\": \"trainer\"}",
+                "{\"prefix\": [[5]], \"options\": {\"stop\": {\"type\": \"max_length\", \"n\": 3}}}",
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"logits_modifier\": [{\"type\": \"top_p\", \"p\": 0}]}}",
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"logits_modifier\": [{\"type\": \"temperature\", \"value\": 0.00001}]}}",
                 "{\"key\": [1, 2, 3, 4], \"prefix\": [[5]], \"options\": {\"stop\": {\"type\": \"subsequences\", \"sequences\": []}}}",

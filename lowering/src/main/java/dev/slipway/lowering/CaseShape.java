@@ -18,6 +18,12 @@ import java.util.List;
  * @param padId pads
  */
 public record CaseShape(SampleDecode.Entry entry, int numDecodes, int steps, int sequences, int window, int padId) {
+    /** In front of a sequence that is shorter than others. */
+    private static final int ANY_TOKEN = -1;
+
+    /** In place of a sequence that a decode has not: no token, nor pad, is this. */
+    private static final int NO_TOKEN = -2;
+
     /** The smallest that a decode fits. */
     public static CaseShape of(SampleDecode decode) {
         List<ImmutableIntArray> sequences = new ArrayList<>();
@@ -52,7 +58,7 @@ public record CaseShape(SampleDecode.Entry entry, int numDecodes, int steps, int
      *
      * @param kinds {@code i32[steps]}: 0 none, 1 temperature, 2 top-k, 3 top-p, 4 greedy
      * @param values {@code f32[steps]}
-     * @param stopSequences {@code i32[sequences, window]}, -1 in front of shorter ones
+     * @param stopSequences {@code i32[sequences, window]}, -1 in front of shorter ones, -2 for those that are none
      * @param maxLength {@code i32[]}
      */
     public record Arguments(int[] kinds, float[] values, int[] stopSequences, int maxLength) {}
@@ -85,9 +91,10 @@ public record CaseShape(SampleDecode.Entry entry, int numDecodes, int steps, int
         List<ImmutableIntArray> given = new ArrayList<>();
         int maxLength = collect(decode.stop(), given);
         int[] table = new int[sequences * window];
-        Arrays.fill(table, -1);
+        Arrays.fill(table, NO_TOKEN);
         for (int i = 0; i < given.size(); i++) {
             int[] sequence = given.get(i).toArray();
+            Arrays.fill(table, i * window, (i + 1) * window, ANY_TOKEN);
             System.arraycopy(sequence, 0, table, (i + 1) * window - sequence.length, sequence.length);
         }
         return new Arguments(kinds, values, table, maxLength);

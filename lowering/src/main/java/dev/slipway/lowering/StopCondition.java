@@ -6,7 +6,7 @@ import com.google.common.primitives.ImmutableIntArray;
 
 /** When AXLearn ends a row. Source: {@code axlearn/common/decoding.py} at 34aed43c. */
 public sealed interface StopCondition {
-    /** Ends a row whose tokens end with one of these; the match may begin in the prompt. */
+    /** Ends a row whose tokens end with one of these; the match may begin in the prompt. -1 is any token. */
     record Subsequences(ImmutableList<ImmutableIntArray> sequences) implements StopCondition {
         public Subsequences {
             if (sequences.isEmpty() || sequences.stream().anyMatch(ImmutableIntArray::isEmpty)) {

@@ -80,7 +80,7 @@ final class BlockMatrices {
     /** What a matrix has for some of its outputs, {@code i32[batch, length]}: {@code f32[batch, length, in]}. */
     static Value rows(Ops o, Form form, DecoderEmitter.Weights weights, String name, Value outputs) {
         List<Value> parts = parts(form, weights, List.of(name)).stream()
-                .map(part -> o.last(part, outputs))
+                .map(part -> o.takeLast(part, outputs))
                 .toList();
         Value words = parts.getFirst();
         Value rows = o.b().concatenate(numbers(o, words, o.size(words, 3)), 3);

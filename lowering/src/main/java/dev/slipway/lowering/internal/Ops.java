@@ -302,7 +302,7 @@ record Ops(OpBuilder b) {
     }
 
     /** {@code x[..., ids[i, j]]} at {@code [i, j, ...]}, for {@code i32} ids {@code [i, j]}. */
-    Value last(Value x, Value ids) {
+    Value takeLast(Value x, Value ids) {
         int last = rank(x) - 1;
         long[] sizes = shape(x);
         sizes[last] = 1;

@@ -125,13 +125,23 @@ final class Rows {
      */
     static Value endsWith(Ops o, Value recent, Value sequences) {
         long[] shape = o.shape(sequences);
+        Value last = o.b().reshape(o.sliceAxis(sequences, 2, shape[2] - 1, shape[2]), shape[0], shape[1]);
+        Value real = o.compare(last, o.int32(0, shape[0], shape[1]), ComparisonDirection.GE);
+        return o.any(o.b().and(fits(o, recent, sequences), real), 1);
+    }
+
+    /**
+     * Which of several sequences a row's last tokens are, {@code i1[rows, sequences]}.
+     *
+     * @param recent {@code i32[rows, count]}
+     * @param sequences {@code i32[rows, sequences, count]}; -1 fits any token
+     */
+    static Value fits(Ops o, Value recent, Value sequences) {
+        long[] shape = o.shape(sequences);
         Value any = o.int32(-1, shape);
         Value fits = o.b().or(
                         o.compare(o.broadcast(recent, shape, 0, 2), sequences, ComparisonDirection.EQ),
                         o.compare(sequences, any, ComparisonDirection.EQ));
-        Value whole = o.b().not(o.any(o.b().not(fits), 2));
-        Value last = o.b().reshape(o.sliceAxis(sequences, 2, shape[2] - 1, shape[2]), shape[0], shape[1]);
-        Value real = o.compare(last, o.int32(0, shape[0], shape[1]), ComparisonDirection.GE);
-        return o.any(o.b().and(whole, real), 1);
+        return o.b().not(o.any(o.b().not(fits), 2));
     }
 }

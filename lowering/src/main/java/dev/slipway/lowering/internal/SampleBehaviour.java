@@ -60,7 +60,7 @@ sealed interface SampleBehaviour {
 
     private static Value endsWith(Ops o, Value recent, Value sequences) {
         long[] shape = {o.size(recent, 0), o.size(sequences, 0), o.size(sequences, 1)};
-        return Rows.endsWith(o, recent, o.broadcast(sequences, shape, 1, 2));
+        return o.any(Rows.fits(o, recent, o.broadcast(sequences, shape, 1, 2)), 1);
     }
 
     private static Value after(Ops o, Value recent, Value step, Value count) {
