@@ -77,12 +77,9 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
             throw new BatchException("options is %s; an object is expected".formatted(brief(options)));
         }
         SampleDecode.Entry entry = entry(json);
-        boolean keyless = !json.has("key");
-        if (keyless && (options.has("logits_modifier") || options.has("stop"))) {
-            throw new BatchException("key is missing; a sample decode, which logits_modifier and stop belong to, takes "
-                    + "four words from 0 to 4294967295");
-        }
-        boolean beam = options.has("brevity_penalty") || options.has("prefix_merger") || keyless;
+        boolean beam = options.has("brevity_penalty")
+                || options.has("prefix_merger")
+                || !(json.has("key") || options.has("logits_modifier") || options.has("stop"));
         known(options, beam ? BEAM_OPTIONS : SAMPLE_OPTIONS, "options");
         int pad = integer(options, "pad_id", -1, vocabulary - 1, padId);
         int eos = integer(options, "eos_id", 0, vocabulary - 1, eosId);
@@ -103,7 +100,9 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                                 : stop(options.path("stop"), "options.stop"),
                         pad));
         return new DecodeCase(
-                method, keyless ? new int[4] : key(json.path("key")), prefix(json.path("prefix"), pad, vocabulary));
+                method,
+                beam && !json.has("key") ? new int[4] : key(json.path("key")),
+                prefix(json.path("prefix"), pad, vocabulary));
     }
 
     private static SampleDecode.Entry entry(JsonNode json) {
@@ -147,7 +146,12 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 throw new BatchException("prefix[%d] is %s; %d token ids as in the first row are expected"
                         .formatted(b, brief(row), width));
             }
-            prefix[b] = tokens(row, "prefix[" + b + "]", Math.min(0, pad), vocabulary)
+            prefix[b] = tokens(
+                            row,
+                            "prefix[" + b + "]",
+                            Math.min(0, pad),
+                            vocabulary - 1,
+                            "the vocabulary is 0 to " + (vocabulary - 1))
                     .toArray();
         }
         return prefix;
@@ -205,7 +209,13 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
                 ImmutableList.Builder<ImmutableIntArray> sequences = ImmutableList.builder();
                 for (JsonNode sequence :
                         list(json.path("sequences"), where + ".sequences").values()) {
-                    sequences.add(stopTokens(list(sequence, where + ".sequences"), where + ".sequences"));
+                    // As the reference takes them: one that the vocabulary has not is never met.
+                    sequences.add(tokens(
+                            list(sequence, where + ".sequences"),
+                            where + ".sequences",
+                            -1,
+                            Integer.MAX_VALUE,
+                            "a token's id, or -1 for any, is expected"));
                 }
                 yield new StopCondition.Subsequences(sequences.build());
             }
@@ -277,28 +287,14 @@ record DecodeCase(Method method, int[] key, int[][] prefix) {
         return json;
     }
 
-    private static ImmutableIntArray tokens(JsonNode json, String where, int least, int vocabulary) {
+    private static ImmutableIntArray tokens(JsonNode json, String where, int least, int greatest, String expected) {
         ImmutableIntArray.Builder ids = ImmutableIntArray.builder(json.size());
         for (JsonNode token : json.values()) {
             if (!token.isIntegralNumber()
                     || !token.canConvertToInt()
                     || token.intValue() < least
-                    || token.intValue() >= vocabulary) {
-                throw new BatchException("%s has the token %s; the vocabulary is 0 to %d"
-                        .formatted(where, brief(token), vocabulary - 1));
-            }
-            ids.add(token.intValue());
-        }
-        return ids.build();
-    }
-
-    /** As the reference takes them: -1 is any token, and one that the vocabulary has not is never met. */
-    private static ImmutableIntArray stopTokens(JsonNode json, String where) {
-        ImmutableIntArray.Builder ids = ImmutableIntArray.builder(json.size());
-        for (JsonNode token : json.values()) {
-            if (!token.isIntegralNumber() || !token.canConvertToInt() || token.intValue() < -1) {
-                throw new BatchException(
-                        "%s has the token %s; a token's id, or -1 for any, is expected".formatted(where, brief(token)));
+                    || token.intValue() > greatest) {
+                throw new BatchException("%s has the token %s; %s".formatted(where, brief(token), expected));
             }
             ids.add(token.intValue());
         }

@@ -274,7 +274,11 @@ final class GenerateBatch {
         return answer;
     }
 
-    /** An array as lists of lists, without the rows and columns that filled the case up. */
+    /**
+     * An array as lists of lists, without the rows and columns that filled the case up.
+     *
+     * @throws BatchException if one of its numbers is NaN
+     */
     private static Object nested(String path, HostArray array, DecodeCase one) {
         List<Object> flat = new ArrayList<>();
         if (array.type().element().equals(ElementType.F32)) {

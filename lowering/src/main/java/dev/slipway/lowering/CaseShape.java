@@ -91,10 +91,10 @@ public record CaseShape(SampleDecode.Entry entry, int numDecodes, int steps, int
         List<ImmutableIntArray> given = new ArrayList<>();
         int maxLength = collect(decode.stop(), given);
         int[] table = new int[sequences * window];
-        Arrays.fill(table, NO_TOKEN);
+        Arrays.fill(table, 0, given.size() * window, ANY_TOKEN);
+        Arrays.fill(table, given.size() * window, table.length, NO_TOKEN);
         for (int i = 0; i < given.size(); i++) {
             int[] sequence = given.get(i).toArray();
-            Arrays.fill(table, i * window, (i + 1) * window, ANY_TOKEN);
             System.arraycopy(sequence, 0, table, (i + 1) * window - sequence.length, sequence.length);
         }
         return new Arguments(kinds, values, table, maxLength);

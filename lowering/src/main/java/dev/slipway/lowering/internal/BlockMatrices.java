@@ -83,20 +83,14 @@ final class BlockMatrices {
                 .map(part -> o.takeLast(part, outputs))
                 .toList();
         Value words = parts.getFirst();
-        Value rows = o.b().concatenate(numbers(o, words, o.size(words, 3)), 3);
-        if (parts.size() > 1) {
-            long[] shape = o.shape(rows);
-            rows = o.add(
-                    o.multiply(rows, o.broadcast(parts.get(1), shape, 0, 1, 2)),
-                    o.broadcast(parts.get(2), shape, 0, 1, 2));
-        }
+        Value rows = scaled(o, o.b().concatenate(numbers(o, words, o.size(words, 3)), 3), Scale.of(parts), 0, 1, 2);
         return o.b().reshape(rows, o.size(rows, 0), o.size(rows, 1), o.size(rows, 2) * Blocks.SIZE);
     }
 
     /** {@code x [rows, in]} times joined matrices: {@code f32[rows, out]}. */
     static Value product(Ops o, Form form, DecoderEmitter.Weights weights, List<String> names, Value x) {
         List<Value> parts = parts(form, weights, names);
-        @Nullable Scale scale = parts.size() == 1 ? null : new Scale(parts.get(1), parts.get(2));
+        @Nullable Scale scale = Scale.of(parts);
         // What made x would otherwise be computed again for each number of the matrix.
         Value x32 = o.b().optimizationBarrier(List.of(o.convert(x, ElementType.F32)))
                 .getFirst();
@@ -106,7 +100,23 @@ final class BlockMatrices {
     }
 
     /** What the numbers of each block are multiples of, and from where: {@code f32[in / 32, out]} each. */
-    private record Scale(Value step, Value offset) {}
+    private record Scale(Value step, Value offset) {
+        /** That of a matrix's parts; null where these are the numbers themselves. */
+        static @Nullable Scale of(List<Value> parts) {
+            return parts.size() == 1 ? null : new Scale(parts.get(1), parts.get(2));
+        }
+    }
+
+    /** Numbers from steps, of which {@code dimensions} are the scale's. */
+    private static Value scaled(Ops o, Value steps, @Nullable Scale scale, long... dimensions) {
+        if (scale == null) {
+            return steps;
+        }
+        long[] shape = o.shape(steps);
+        return o.add(
+                o.multiply(steps, o.broadcast(scale.step(), shape, dimensions)),
+                o.broadcast(scale.offset(), shape, dimensions));
+    }
 
     /** The sums of each block by themselves, then over the blocks. */
     private static Value sums(Ops o, Value x, Value words, @Nullable Scale scale) {
@@ -184,12 +194,7 @@ final class BlockMatrices {
         long[] shape = {blocks, Integer.SIZE / bits, bits, out};
         Value each = o.broadcast(words, shape, 0, 2, 3);
         Value low = o.multiply(o.b().iota(1, each.tensorType()), o.b().constant(each.tensorType(), bits));
-        Value numbers = numbers(o, each, low, bits);
-        Value matrix = scale == null
-                ? numbers
-                : o.add(
-                        o.multiply(numbers, o.broadcast(scale.step(), shape, 0, 3)),
-                        o.broadcast(scale.offset(), shape, 0, 3));
+        Value matrix = scaled(o, numbers(o, each, low, bits), scale, 0, 3);
         return o.dot(x, o.b().reshape(matrix, blocks * Blocks.SIZE, out), 1, 0, ElementType.F32);
     }
 }

@@ -134,22 +134,26 @@ final class DecoderEmitter {
 
     /** Token ids {@code i32[batch, length]} and their positions to activations {@code [batch, length, width]}. */
     Value embed(Ops o, Weights weights, Value ids, Value positions) {
-        Value x = BlockMatrices.holds(form, weight(outside, "embedding"))
-                ? o.convert(BlockMatrices.rows(o, form, weights, "embedding", ids), form.compute())
-                : lookUp(o, weights, "embedding/weight", ids);
+        Value x = lookUp(o, weights, "embedding", ids);
         if (config.embeddingScale() != 1) {
             x = o.multiply(x, config.embeddingScale());
         }
         if (config.learnedPositions()) {
-            x = o.add(x, lookUp(o, weights, "positions/weight", o.maximum(positions, 0)));
+            x = o.add(x, lookUp(o, weights, "positions", o.maximum(positions, 0)));
         }
         return x;
     }
 
     private Value lookUp(Ops o, Weights weights, String table, Value rows) {
-        Value x = !exchange.shares(table)
-                ? o.rows(weights.get(table), rows)
-                : exchange.back(o, o.rows(weights.get(table), exchange.toTable(o, table, rows)));
+        Weight matrix = weight(outside, table);
+        Value x;
+        if (BlockMatrices.holds(form, matrix)) {
+            x = BlockMatrices.rows(o, form, weights, table, rows);
+        } else if (exchange.shares(matrix.name())) {
+            x = exchange.back(o, o.rows(weights.get(matrix.name()), exchange.toTable(o, matrix.name(), rows)));
+        } else {
+            x = o.rows(weights.get(matrix.name()), rows);
+        }
         return o.convert(x, form.compute());
     }
 
